@@ -8,6 +8,7 @@
 #   make fuzz       a short run of every fuzz harness (FUZZ_SECONDS=10)
 #   make bench      what a span, a profiled run and an event of a long record cost on this machine
 #   make bench-peers  assay beside OpenBLAS, oneDNN, libxsmm and ONNX Runtime, tables into docs/benchmarks.md
+#   make bench-profilers  what profiling costs a run, beside ONNX Runtime's own profiler, table into docs/benchmarks.md
 #   make bench-load what loading a 100 MB ONNX model costs, beside ONNX Runtime (a Python environment in build/)
 #   make install    PREFIX=/usr/local: the program, the libraries, their headers and assay.pc, manual pages, shell completion; make uninstall
 #   make deb        Debian packages in build/: assay, libassay0, libassay-dev
@@ -81,7 +82,7 @@ SO_FLAGS := -shared -Wl,-soname,$(SONAME)
 endif
 LINK     := $(COMPILER) $(SANFLAGS) $(LDFLAGS)
 
-LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o $(BUILD)/gen/page.o $(BUILD)/gen/profiles.o
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o $(BUILD)/gen/page.o $(BUILD)/gen/profiles.o $(BUILD)/gen/glossary.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/verbs.o
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
 $(shell mkdir -p $(sort $(dir $(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ))) $(BUILD)/bench)
@@ -149,6 +150,9 @@ $(BUILD)/gen/page.c: $(PAGE).css $(PAGE).js tools/embed
 PROFILES := $(sort $(wildcard data/profiles/*.json))
 $(BUILD)/gen/profiles.c: $(PROFILES) tools/embed-files
 	@tools/embed-files $@ lab/require.h as_profile_file as_profile_files $(PROFILES)
+# Reports explain their words by the same list that the texts are checked against.
+$(BUILD)/gen/glossary.c: docs/words.md tools/glossary
+	@tools/glossary $@ docs/words.md
 $(BUILD)/gen/build.c: FORCE
 	@printf '/* Written by the Makefile. */\n#include "base/plugs.h"\nconst char as_build_text[] = "%s, %s%s, %s-%s";\n' \
 	    "$$($(COMPILER) --version | head -1 | tr -d '\"\\')" "$(OPT)" "$(if $(SAN), -fsanitize=$(SAN))" "$(ARCH)" "$(OS)" >$@.tmp
@@ -209,6 +213,14 @@ bench-peers:
 	@build/peers-venv/bin/python -m pip install --quiet onnxruntime onnx 'numpy<2' || echo "bench-peers: ONNX Runtime cannot be installed; its rows will say so"
 	@build/peers-venv/bin/python -m pip install --quiet --no-deps ncps || echo "bench-peers: ncps cannot be installed; its rows will say so"
 	@build/peers-venv/bin/python tools/bench-peers $(BENCH_FLAGS) --into docs/benchmarks.md
+.PHONY: bench-profilers
+bench-profilers: $(BUILD)/bench_span
+	@tools/setup run peers
+	@$(MAKE) --no-print-directory all
+	@ln -sf $(BUILD:build/%=%)/bench_span build/bench_span
+	@test -x build/peers-venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/peers-venv
+	@build/peers-venv/bin/python -m pip install --quiet onnxruntime 'numpy<2'
+	@build/peers-venv/bin/python tools/bench-profilers $(BENCH_FLAGS) --into docs/benchmarks.md
 build/libpeers.so: bench/peers.c $(BUILD)/libassay.a
 	@$(COMPILER) $(CPP_ALL) $(C_ALL) $(OPT) $(DEBUG) $(PEER_FLAGS) $(LDFLAGS) -shared -o $@ $^ $(PEER_LIBS) $(LIBS)
 

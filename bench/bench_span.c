@@ -49,7 +49,7 @@ static double block_ns(assay_env *env, assay_instance *instance, as_recorder *re
     return as_quantile_sorted(samples, SAMPLES, 0.25);
 }
 
-static void compare(assay_env *env, const char *spec, const char *batch)
+static void compare(assay_env *env, const char *spec, const char *batch, bool json)
 {
     assay_options  *options;
     assay_model    *model;
@@ -79,20 +79,63 @@ static void compare(assay_env *env, const char *spec, const char *batch)
     size_t lo, hi;
     as_sort(ratio, PAIRS);
     as_median_ranks(PAIRS, 0.95, &lo, &hi, &cover);
-    printf("profiling on / off, %s batch %s, %d nodes of %.1f us in the mean: %+.3f %%, 95 %% interval %+.3f to %+.3f\n", spec,
-           batch, plan->n_steps - plan->n_prologue, once / 1e3 / (plan->n_steps - plan->n_prologue), 100 * (median - 1),
-           100 * (ratio[lo] - 1), 100 * (ratio[hi] - 1));
+    if (json)
+        printf("{\"run_us\": %.6g, \"ratio\": %.6g, \"lo\": %.6g, \"hi\": %.6g, \"nodes\": %d}\n", once / 1e3, median, ratio[lo],
+               ratio[hi], plan->n_steps - plan->n_prologue);
+    else
+        printf("profiling on / off, %s batch %s, %d nodes of %.1f us in the mean: %+.3f %%, 95 %% interval %+.3f to %+.3f\n", spec,
+               batch, plan->n_steps - plan->n_prologue, once / 1e3 / (plan->n_steps - plan->n_prologue), 100 * (median - 1),
+               100 * (ratio[lo] - 1), 100 * (ratio[hi] - 1));
     assay_instance_free(instance);
     assay_plan_free(plan);
     assay_model_free(model);
     assay_options_free(options);
 }
 
-int main(void)
+/* The macro as a program uses it, with the session that collects meanwhile, and without one. */
+static __attribute__((noinline)) void user_span(void)
+{
+    ASSAY_SPAN("bench");
+    __asm__ volatile("");
+}
+
+static double user_spans_ns(void)
+{
+    double rounds[ROUNDS], scratch[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        uint64_t begin = as_thread_cpu_ns();
+        for (int k = 0; k < SPANS; k++)
+            user_span();
+        rounds[i] = (double)(as_thread_cpu_ns() - begin) / SPANS;
+    }
+    return as_median(rounds, ROUNDS, scratch);
+}
+
+static void session_print(assay_env *env)
+{
+    assay_session *session;
+    assay_trace   *trace;
+    if (assay_session_start(env, "bench", NULL, &session) != ASSAY_OK)
+        exit(5);
+    double on = user_spans_ns();
+    if (assay_session_stop(env, session, &trace) != ASSAY_OK)
+        exit(5);
+    printf("a span of a session: %.1f ns on, %.1f ns without a session (medians of %d rounds of %d, thread CPU time)\n", on,
+           user_spans_ns(), ROUNDS, SPANS);
+    assay_trace_free(trace);
+}
+
+/* bench_span: everything, for people.  bench_span SPEC BATCH: profiling on against off of that network, as JSON for tools/bench-profilers. */
+int main(int argc, char **argv)
 {
     assay_env *env;
     if (assay_env_new(&env) != ASSAY_OK)
         return 5;
+    if (argc == 3) {
+        compare(env, argv[1], argv[2], true);
+        assay_env_free(env);
+        return 0;
+    }
     static as_span spans[SPANS];
     as_ring        ring = {.spans = spans, .capacity = SPANS};
     double         on[ROUNDS], off[ROUNDS], scratch[ROUNDS];
@@ -104,10 +147,11 @@ int main(void)
     printf("clock %s, %.1f ns a reading\n", env->clock.name, env->clock.cost_ns);
     printf("a span: %.1f ns on, %.2f ns off (medians of %d rounds of %d)\n", as_median(on, ROUNDS, scratch),
            as_median(off, ROUNDS, scratch), ROUNDS, SPANS);
+    session_print(env);
     printf("%d interleaved pairs of blocks of %d samples of at least %.1f ms, thread CPU time, lower quartile of a block\n", PAIRS,
            SAMPLES, SAMPLE_NS / 1e6);
-    compare(env, "mlp:sizes=128x128x128x128", "8");
-    compare(env, "mlp-small", "8");
+    compare(env, "mlp:sizes=128x128x128x128", "8", false);
+    compare(env, "mlp-small", "8", false);
     assay_env_free(env);
     return 0;
 }

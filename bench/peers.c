@@ -1,8 +1,8 @@
 /* peers.c - assay and the libraries it is compared with, behind one small interface for tools/bench-peers.
  *
- * An arm is one way to do one piece of work: it owns its operands, is run n times between two stamps, and returns its result for
- * comparison.  Every loop is in here, so that no peer pays for a call from Python.  A peer is compiled in only when its library
- * is installed (HAVE_OPENBLAS, HAVE_DNNL, HAVE_XSMM). */
+ * A candidate (here: arm) is one way to do one piece of work: it owns its operands, is run n times between two stamps, and
+ * returns its result for comparison.  Every loop is in here, so that no peer pays for a call from Python.  A peer is compiled in
+ * only when its library is installed (HAVE_OPENBLAS, HAVE_DNNL, HAVE_XSMM). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -217,8 +217,8 @@ static double seconds(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds per run, over n runs: CPU time of this thread, or wall time; *switches: how often the thread was pre-empted
- * meanwhile. Negative: the arm failed. */
+/* Seconds per run, over n runs: CPU time of this thread, or wall time; *switches: how often the thread was pre-empted meanwhile.
+ * Negative: the candidate failed. */
 double peers_time(arm *a, int n, int wall, long *switches);
 double peers_time(arm *a, int n, int wall, long *switches)
 {

@@ -1,8 +1,9 @@
-/* cancel.c - a long measurement that tells how far it is, and that Ctrl-C, or the program itself, ends without losing what was measured.
+/* cancel.c - a long measurement that reports its progress; Ctrl-C, or the program itself, ends it without losing what was
+ * measured.
  *
  *     cc cancel.c $(pkg-config --cflags --libs assay) -o cancel && ./cancel mlp-small 20
  *
- * stops when 20 % of it are done. */
+ * stops when 20 % of it is done. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

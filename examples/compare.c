@@ -1,4 +1,4 @@
-/* compare.c - a comparison from a C program: one network by the values of an option, in turns, as a page.
+/* compare.c - a comparison from a C program: one network with each value of an option, in turns, as a page.
  *
  *     cc compare.c $(pkg-config --cflags --libs assay) -o compare && ./compare mlp-small compile=on,off page.html */
 #include <stdio.h>

@@ -19,7 +19,7 @@ static assay_status list(assay_env *env)
     for (size_t row = 0; assay_facts_cell(facts, 0, row, 0, &name, &metric) && assay_facts_cell(facts, 0, row, 2, &usable, &metric);
          row++)
         printf("%s: usable: %s\n", name, usable);
-    for (size_t i = 0; assay_facts_at(facts, i, &key, &label, &metric); i++) /* none until they were measured once */
+    for (size_t i = 0; assay_facts_at(facts, i, &key, &label, &metric); i++) /* none until they have been measured once */
         printf("  %s: %.4g %s\n", label, metric->value, metric->unit);
     assay_facts_free(facts);
     return ASSAY_OK;

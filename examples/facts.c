@@ -45,7 +45,7 @@ static assay_status write_all(assay_env *env, const assay_facts *facts, const ch
     return ASSAY_OK;
 }
 
-/* A record on disk says all that it said in memory: another program may look at it later. */
+/* The record on disk holds everything that it held in memory: another program may read it later. */
 static assay_status read_again(assay_env *env, const char *path, const char *stem)
 {
     assay_trace *trace = NULL;

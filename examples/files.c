@@ -13,7 +13,7 @@ static assay_status answer(assay_env *env, assay_instance *instance, const assay
     assay_tensor x, y;
     double       error;
     assay_status status = assay_instance_input(env, instance, 0, &x);
-    assay_instance_fill(instance, 1); /* inputs that no file is for: random; states zeros, time spans ones */
+    assay_instance_fill(instance, 1); /* inputs without a file: random; states zeros, time spans ones */
     if (status == ASSAY_OK && strcmp(from, "-"))
         status = assay_instance_load_input(env, instance, x.name, from);
     if (status == ASSAY_OK)

@@ -6,8 +6,8 @@
  *     ./guard runs.db check main                     # 0: no regression, 1: one, 3: a critical one
  *     ./guard runs.db list | promote FROM TO | remove NAME
  *
- * A stored number is no baseline on a shared machine: the store keeps the program, and a check starts it again as
- * `./guard bench CASE --key=value ... --speak`, in turns with today's; assay_speak() answers that. */
+ * On a shared machine a stored number is not a baseline: the store keeps the program, and a check starts it again as `./guard
+ * bench CASE --key=value ... --speak`, in turns with today's; assay_speak() answers that. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* layers.c - two profiles side by side from a C program: which layers take another time.  Each is a run JSON, a trace or a stored run's number.
+/* layers.c - two profiles side by side from a C program: which layers take longer or shorter.  Each is a run JSON, a trace or a
+ * stored run's number.
  *
  *     cc layers.c $(pkg-config --cflags --libs assay) -o layers && ./layers old.json new.json */
 #include <stdio.h>

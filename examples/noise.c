@@ -1,4 +1,4 @@
-/* noise.c - which change this machine can show at all, before you trust a comparison on it.
+/* noise.c - the smallest change that this machine can detect, before you trust a comparison on it.
  *
  *     cc noise.c $(pkg-config --cflags --libs assay) -o noise && ./noise 12s */
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* pages.c - what was measured before, on this machine or another, as a page: a trace or run JSON in, HTML out; or what can be measured here.
  *
  *     cc pages.c $(pkg-config --cflags --libs assay) -o pages && ./pages page.html run.trace
- *     ./pages doctor.json                            # no run: what can be measured on this machine, and why not the rest */
+ *     ./pages doctor.json                            # no run: what can be measured on this machine, and why the rest cannot */
 #include <stdio.h>
 
 #include "assay.h"
 
-/* Tells every run of the file, and writes them all on one page. */
+/* Prints every run of the file, and writes them all on one page. */
 static assay_status page_write(assay_env *env, const char *page, const char *path)
 {
     assay_facts **facts = NULL;

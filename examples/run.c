@@ -13,7 +13,7 @@ static int failed(const assay_env *env)
     return 2;
 }
 
-/* The first input gets numbers of ours, read where they lie; the others are random. */
+/* The first input gets our own numbers, read in place; the others are random. */
 static int answer(assay_env *env, assay_instance *instance)
 {
     assay_tensor x, y;

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
         code = 0;
     if (code)
         fprintf(stderr, "stream: %s\n", assay_message(env));
-    if (facts) { /* also after a bad sample: what was answered before it */
+    if (facts) { /* also after a bad sample: the answers before it */
         metric_print(facts, "stream.answers");
         metric_print(facts, "stream.missed");
         metric_print(facts, "stream.p50");

@@ -1,4 +1,4 @@
-/* tidy.c - housekeeping of a store: is it whole, runs out of it, into another one, or away; what a baseline keeps.
+/* tidy.c - housekeeping of a store: verify it, export, import and remove runs, show what a baseline keeps.
  *
  *     cc tidy.c $(pkg-config --cflags --libs assay) -o tidy && ./tidy .assay/runs.db verify
  *     ./tidy .assay/runs.db trace 3 run3.trace       # the record of run 3

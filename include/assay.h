@@ -283,6 +283,97 @@ assay_status assay_report(assay_env *env, const assay_facts *const *facts, size_
 /* What can be measured on this machine, and why the rest cannot, as one JSON object; path "-" is standard output. */
 assay_status assay_doctor(assay_env *env, const char *path);
 
+/* --- Sessions: spans around your own code --------------------------------------------------------- */
+
+/* A session records the spans, operations and numbers of your own program in one trace, from any number of threads.
+ *
+ *     assay_session *session;
+ *     assay_session_start(env, "my service", NULL, &session);
+ *     {
+ *         ASSAY_SPAN("decode");                // until the end of this block
+ *         ...
+ *     }
+ *     assay_session_stop(env, session, &trace); // then assay_analyse(), assay_trace_save()
+ *
+ * Totals per call path (calls, time, flops, bytes) are exact for any number of spans; of the spans themselves a bounded number is kept.
+ * A span costs at most 30 ns; the session measures what one costs here, and the facts say so. */
+typedef struct assay_session assay_session;
+
+/* Starts a session, which becomes that of the calling thread.  Options: history (how many spans are kept in memory), interval (how often
+ * the collecting thread empties the rings and reads the sensors; 0: there is no such thread, and both happen when the session stops),
+ * sensors, trace (a file that grows meanwhile and is readable after a crash). */
+assay_status assay_session_start(assay_env *env, const char *name, const assay_options *options, assay_session **out);
+/* Ends the session and frees it.  Threads that still record for it stop doing so at their next span. */
+assay_status assay_session_stop(assay_env *env, assay_session *session, assay_trace **out);
+/* Another thread joins: from now on its spans belong to the session, until it leaves, ends or joins another.  `name` is that of the
+ * thread in reports.  False: no memory, or the session has 65536 threads already. */
+bool assay_session_join(assay_session *session, const char *name);
+void assay_session_leave(void);
+/* Text for people: what changed, why this run.  Any thread may call it. */
+void assay_session_note(assay_session *session, const char *key, const char *text);
+/* A number of your own: "loss" at step 120.  Any thread may call it. */
+void assay_session_metric(assay_session *session, const char *name, const char *unit, uint64_t step, double value);
+
+/* Where a span is in the source; static, because the session keeps its address. */
+typedef struct assay_site {
+    const char *name, *category, *file;
+    int         line;
+} assay_site;
+
+/* Spans of the calling thread nest; each begin needs an end.  Without a session they do nothing. */
+void assay_span_begin(const assay_site *site);
+void assay_span_end(void);
+/* The innermost open span did so much work in this call: its flop rate and bandwidth are then known. */
+void assay_span_work(uint64_t flops, uint64_t bytes);
+#define ASSAY_JOIN_(a, b) a##b
+#define ASSAY_JOIN(a, b)  ASSAY_JOIN_(a, b)
+#ifdef __cplusplus
+struct assay_scope {
+    explicit assay_scope(const assay_site *site) { assay_span_begin(site); }
+    ~assay_scope() { assay_span_end(); }
+    assay_scope(const assay_scope &) = delete;
+    assay_scope &operator=(const assay_scope &) = delete;
+};
+#define ASSAY_SPAN_IN(category, name)                                                                 \
+    static const assay_site ASSAY_JOIN(assay_site_, __LINE__) = {name, category, __FILE__, __LINE__}; \
+    const assay_scope       ASSAY_JOIN(assay_scope_, __LINE__)(&ASSAY_JOIN(assay_site_, __LINE__))
+#elif defined(__GNUC__)
+static inline void assay_scope_end(const assay_site *const *site) /* the end of the block calls it */
+{
+    (void)site;
+    assay_span_end();
+}
+#define ASSAY_SPAN_IN(category, name)                                                                              \
+    static const assay_site ASSAY_JOIN(assay_site_, __LINE__) = {name, category, __FILE__, __LINE__};              \
+    const assay_site *const ASSAY_JOIN(assay_scope_, __LINE__) __attribute__((cleanup(assay_scope_end), unused)) = \
+        (assay_span_begin(&ASSAY_JOIN(assay_site_, __LINE__)), &ASSAY_JOIN(assay_site_, __LINE__))
+#endif
+/* Records the rest of the block as a span; other compilers call assay_span_begin() and assay_span_end(). */
+#ifdef ASSAY_SPAN_IN
+#define ASSAY_SPAN(name) ASSAY_SPAN_IN("", name)
+#endif
+
+/* What an operation works on.  Texts may be NULL and counts 0 where there is nothing to say. */
+typedef struct assay_operation {
+    const char *name;         /* "matmul" */
+    const char *device;       /* "cpu" */
+    const char *precision;    /* "f16" */
+    const char *optimisation; /* "O3", "compiled" */
+    const char *layer, *phase, *kernel, *revision;
+    uint64_t    batch, sequence, parameters;
+    uint64_t    flops, bytes; /* of one call */
+    int         threads;
+    bool        parallel;
+} assay_operation;
+
+/* Calls fn(arg) and records it as a span of that operation.  *took_ns (may be NULL) gets how long it took.  The calling thread joins the
+ * session if it has not. */
+assay_status assay_collect_operation(assay_env *env, assay_session *session, const assay_operation *operation,
+                                     void (*fn)(void *arg), void *arg, double *took_ns);
+/* The same with nothing known but a name and a device. */
+assay_status assay_profile_operation(assay_env *env, assay_session *session, const char *name, const char *device,
+                                     void (*fn)(void *arg), void *arg);
+
 /* --- Benchmarks, comparisons, baselines, checks -------------------------------------------- */
 
 /* `what` and the options are those of the verbs: workloads ("matmul", "elementwise:add,mul") or models.  Each case runs in a child
@@ -303,6 +394,12 @@ assay_status assay_compare_again(assay_env *env, const char *path, const assay_o
 assay_status assay_compare_profiles(assay_env *env, const char *a, const char *b, const assay_options *options, assay_facts **out);
 /* What this machine can resolve, in which time, and what disturbs it; the store keeps it, and the next comparison is planned with it. */
 assay_status assay_noise(assay_env *env, const assay_options *options, assay_facts **out);
+
+/* Records any program: samples its stacks, and says how much of the time it ran and waited, in which functions and by whom they were called.
+ * `argv` is the command and ends with NULL; or it is NULL, and option pid says which process to record.  Options rate (looks per second), call-graph,
+ * time, trace, store.  Set *out to NULL before the call: CANCELLED and DEVICE (the program was ended by a signal) leave the facts of what was
+ * recorded in it.  The exit code of the program is the metric record.exit_code. */
+assay_status assay_record(assay_env *env, const char *const *argv, const assay_options *options, assay_facts **out);
 
 /* Answers the line protocol for one case, as `assay bench CASE --speak`, until the other side sends "end". */
 assay_status assay_speak(assay_env *env, const char *what, const assay_options *options, int in_fd, int out_fd);
@@ -351,6 +448,24 @@ assay_status assay_stored_verify(assay_env *env, const assay_options *options, a
 /* A case over its runs, with the change points that its ranks suggest; NULL: lists the cases.  Option cross-machine: of all
  * machines. */
 assay_status assay_history(assay_env *env, const char *name, const assay_options *options, assay_facts **out);
+
+/* --- What is in here, and does it hold what it promises ----------------------------------------------------------- */
+
+/* A list as one table that has the name of the topic: "ops", "models", "params", "devices", "kernels", "sensors" or "aliases" (short
+ * options and the names that other tools use).  `of` is the model of "params", and may be an ONNX file with "ops": then the operators
+ * of that file that are not supported are listed, with the facts "ops.nodes" and "ops.unsupported".  Else NULL. */
+assay_status assay_list(assay_env *env, const char *topic, const char *of, assay_facts **out);
+/* The parts of this build: tables "build" (version, how it was built), "in" (kind, name) and "left_out" (part, why). */
+assay_status assay_parts(assay_env *env, assay_facts **out);
+/* A neural circuit, for example "autoncp:units=28,out=4": `format` is "text", "detailed", "json", "dot" (Graphviz), "svg" or "crc" (one
+ * line), and path "-" is standard output.  Option: input, how many inputs it has. */
+assay_status assay_wiring_write(assay_env *env, const char *spec, const assay_options *options, const char *format,
+                                const char *path);
+/* Comparisons whose answer is known: a table "cells" with false alarms and what was found, and the fact "selftest.broken".  Options full,
+ * cells, seed, state.  The cells "programs..." start this program as `PROGRAM selftest --arm WHAT`: it must be `assay` itself, or answer
+ * this with assay_selftest_speak().  Set *out to NULL before the call; CANCELLED leaves what was counted in it. */
+assay_status assay_selftest(assay_env *env, const assay_options *options, assay_facts **out);
+assay_status assay_selftest_speak(assay_env *env, const char *what, int in_fd, int out_fd);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

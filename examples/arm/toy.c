@@ -1,9 +1,9 @@
-/* toy.c - a program of one's own as an arm of a comparison: a dot product, and with -DEXTRA=20 one of 20 % more elements.
+/* toy.c - your own program as a candidate of a comparison: a dot product; with -DEXTRA=20 it has 20 % more elements.
  *
  *     cc -O2 -I../../include -o old toy.c && cc -O2 -I../../include -DEXTRA=20 -o new toy.c
  *     assay compare --bin ./old ./new
  *
- * `./old 1000` makes so many calls and ends, for tools that can only time whole programs. */
+ * `./old 1000` makes 1000 calls and ends, for tools that can only time whole programs. */
 #include "assay_arm.h" /* first: it asks for POSIX */
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     static dot d;
     assay_arm  arm = {
          .name = "dot", .call = call, .arg = &d, .hash = hash, .flops = 2.0 * N_ALL, .bytes = 2.0 * sizeof(float) * N_ALL};
-    for (int i = 0; i < N; i++) { /* what is beyond N stays zero: more work, and the same answer */
+    for (int i = 0; i < N; i++) { /* elements beyond N stay zero: more work, but the same answer */
         d.x[i] = 1.0f / (float)(i + 1);
         d.y[i] = (float)(i % 7) - 3.0f;
     }

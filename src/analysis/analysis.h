@@ -1,9 +1,9 @@
-/* analysis.h - pure functions from a trace to facts.  One analysis a file: an_<name>.c.
+/* analysis.h - pure functions from a trace to facts.  One analysis per file: an_<name>.c.
  *
- * Facts are neutral: groups of keyed metrics, tables, series and findings.  They are all that a report knows, and they go to JSON and back
- * ("assay.run/1") without loss, so a report can be made from a trace or from a run JSON alike.
+ * Facts are neutral: groups of keyed metrics, tables, series and findings.  A report knows nothing else.  They are written to
+ * JSON ("assay.run/1") and read back without loss, so a report can be made from a trace or from a run JSON.
  *
- * A metric without a kind, or out of its own interval, is refused when it is added: the facts fail with a sentence. */
+ * Adding a metric without a kind, or with a value outside its own interval, fails with a message. */
 #ifndef AS_ANALYSIS_ANALYSIS_H
 #define AS_ANALYSIS_ANALYSIS_H
 
@@ -67,9 +67,12 @@ typedef struct as_fact_note {
     const char *key, *value;
 } as_fact_note;
 
-/* The title in two parts: what was run, and how and where. */
+/* The title in two parts: what ran; how and where it ran. */
 #define AS_NOTE_NAME     "title.name"
 #define AS_NOTE_SETTINGS "title.settings"
+
+/* Whether other work took the CPU while it was measured; UNKNOWN also where nothing was. */
+typedef enum as_machine_state { AS_MACHINE_UNKNOWN, AS_MACHINE_IDLE, AS_MACHINE_BUSY, AS_MACHINE_VERY_BUSY } as_machine_state;
 
 #define AS_FACTS_SCHEMA "assay.run/1" /* of one run as JSON */
 
@@ -83,15 +86,20 @@ struct assay_facts {
     as_fact_group *groups;
     int            n_groups, cap_groups;
     assay_trace  **trials;
-    size_t         n_trials; /* behind the verdicts, in the JSON too: any of them can be computed again */
+    size_t         n_trials; /* the verdicts' raw data, also in the JSON: every verdict can be computed again */
     bool           owns_trials, with_samples;
+
+    /* For the code that goes on with them in this process; files do not have these. */
+    as_machine_state machine;  /* set by the analysis of contention */
+    const char      *not_kept; /* why the store could not keep the run; NULL: it did, or was not asked to */
 };
 
-/* Adding: strings are copied (invalid UTF-8 becomes U+FFFD); the first failure sticks in facts->status and later calls do nothing.
- * A key is used once: a second fact, table or series of the same key is refused, a second group is the first again, a second note wins.
- * A group's pointer holds until the next group is made, a table's until the next table of its group; an older one is refused. */
+/* Adding: strings are copied (invalid UTF-8 becomes U+FFFD); the first failure sticks in facts->status and later calls do
+ * nothing. Keys are unique: a second fact, table or series with the same key is refused; asking for a group again returns the
+ * first; a second note replaces the first.  A group's pointer is valid until the next group is made, a table's until the next
+ * table of its group; an older pointer is refused. */
 assay_facts *as_facts_new(assay_env *env); /* NULL: no memory */
-/* The end of filling: *out gets the facts, or they are freed and their first failure is returned. */
+/* Ends the filling: *out gets the facts; after a failure they are freed and the first failure is returned. */
 assay_status   as_facts_done(assay_facts *f, assay_facts **out);
 as_fact_group *as_facts_group(assay_facts *f, const char *key, const char *label);
 void           as_facts_group_drop(assay_facts *f, const char *key); /* forgets a group; pointers to groups do not hold */
@@ -119,12 +127,13 @@ const char          *as_facts_note_find(const assay_facts *f, const char *key);
 #define AS_MODULE_NONE "(no module)" /* the row of the steps that belong to none */
 
 int    as_module_depth(const char *path);             /* parts of "layer4.1.conv2": 3; of "": 0 */
-size_t as_module_prefix(const char *path, int depth); /* bytes of its first so many parts, of the whole when it has fewer */
-/* Whether any row of a table with a column "module" has one. */
+size_t as_module_prefix(const char *path, int depth); /* length in bytes of its first `depth` parts; of the whole path when it has
+                                                       * fewer */
+/* Whether any row of a table with a column "module" names a module. */
 bool as_modules_known(const as_table *steps);
-/* The rows of such a table added up by the first `depth` parts of their modules, in the order in which they appear: name, time, share, flops,
- * bytes, steps.  Every row is in one sum.  Depth 0: the least at which there are a few rows and none has most of the time.  Lives in the
- * arena; NULL: no memory. */
+/* Adds up the rows of such a table by the first `depth` parts of their modules, in order of appearance: name, time, share, flops,
+ * bytes, steps.  Every row is in exactly one sum.  Depth 0: the smallest depth that gives several rows, none of which has most of
+ * the time.  Lives in the arena; NULL: no memory. */
 const as_table *as_fold_modules(as_arena *arena, const as_table *steps, int depth);
 
 /* Reading a table, which may come from a file: a cell may be text or a metric, and a column may be missing. */
@@ -134,17 +143,20 @@ const char    *as_cell_words(const as_cell *c);                          /* its 
 const char    *as_words_at(const as_table *t, int row, const char *key); /* the text of a column by name, or "" */
 double         as_value_at(const as_table *t, int row, const char *key); /* its number, or NaN */
 double         as_cell_value(const as_cell *c);                          /* its number, or NaN */
+/* A metric that has a value, of the facts or of a table by the name of its column; NULL: there is none. */
+const assay_metric *as_metric_find(const assay_facts *f, const char *key);
+const assay_metric *as_metric_at(const as_table *t, int row, const char *key);
 
-/* Fails with the sentence of the first metric that may not be shown; writers call it before they write a byte. */
+/* Fails with the message of the first metric that may not be shown; writers call it before they write a byte. */
 assay_status as_facts_check(assay_env *env, const assay_facts *f);
 
 /* JSON, "schema": "assay.run/1" (one) - the writer wr_json and the reader for `assay report run.json`. */
 assay_status as_facts_write(assay_env *env, const assay_facts *f, as_json *w);
 assay_status as_facts_parse(assay_env *env, const char *path, const char *data, size_t n, assay_facts **out);
-/* One run ("assay.run/1") or several ("assay.runs/1"), at least one, in the order of the file: *out is given back with
+/* One run ("assay.run/1") or several ("assay.runs/1"), at least one, in the order of the file: free *out with
  * assay_facts_free_all(). */
 assay_status as_facts_parse_all(assay_env *env, const char *path, const char *data, size_t n, assay_facts ***out, size_t *n_out);
-/* The interval for people, "99.9 to 100.1 us", with digits enough to tell its ends apart; "" when there is none. */
+/* The interval as text, "99.9 to 100.1 us", with enough digits to tell its ends apart; "" when there is none. */
 const char *as_show_interval(char *buf, size_t size, const assay_metric *m);
 /* Keeps strings alive with the facts. */
 const char *as_facts_keep(assay_facts *f, const char *text);
@@ -152,6 +164,7 @@ const char *as_facts_keep(assay_facts *f, const char *text);
 typedef struct as_analysis {
     const char *name;  /* "latency" */
     int         order; /* low runs first; a later one may look up what an earlier one added */
+    unsigned    of;    /* 1 << as_trace_subject for each subject that it applies to; 0: networks alone */
     void (*run)(assay_facts *f, const assay_trace *t);
 } as_analysis;
 

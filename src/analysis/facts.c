@@ -1,6 +1,6 @@
 /* facts.c - adding to facts and looking up in them.
  *
- * This is the gate of the first promise: nothing gets into the facts that as_metric_ok() would not show. */
+ * Nothing gets into the facts that as_metric_ok() would not show. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void no_room(assay_facts *f, const char *what)
         f->status = as_fail(f->env, ASSAY_NO_MEMORY, "facts: not enough memory for %s", what);
 }
 
-/* Room for one more by doubling; NULL when there is none.  The old array stays in the arena. */
+/* Makes room for one more by doubling; NULL: no memory.  The old array stays in the arena. */
 static void *grow(assay_facts *f, void *items, int n, int *capacity, size_t bytes_each)
 {
     if (n < *capacity)
@@ -69,8 +69,7 @@ static void *grow(assay_facts *f, void *items, int n, int *capacity, size_t byte
 
 /* --- Strings ----------------------------------------------------------------------------------------- */
 
-/* What JSON could not give back is replaced here, once, so that facts from a trace and the same facts read from their JSON
- * are equal. */
+/* Replaces what JSON cannot represent, once, so that facts from a trace equal the same facts read from their JSON. */
 const char *as_facts_keep(assay_facts *f, const char *text)
 {
     if (!text || f->status != ASSAY_OK)
@@ -165,7 +164,7 @@ void as_facts_group_drop(assay_facts *f, const char *key)
     f->n_groups--;
 }
 
-/* Arrays move when they grow: a pointer from before would be written to and never read. */
+/* Arrays move when they grow: what is written through an old pointer would be lost. */
 static bool is_current(assay_facts *f, const as_fact_group *g, const char *what, const char *key)
 {
     if (f->status != ASSAY_OK || !g)

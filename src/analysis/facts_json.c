@@ -1,6 +1,6 @@
 /* facts_json.c - facts to JSON ("assay.run/1", docs/run-json.md) and back, without loss.
  *
- * The reader is strict: the schema has a version, so a key it does not know is a mistake and not a future. */
+ * The reader is strict: the schema has a version, so an unknown key is an error. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #define SCHEMA     AS_FACTS_SCHEMA
 #define SCHEMA_ALL "assay.runs/1"
 
-/* Far above any real run; facts and notes are looked up one after the other. */
+/* Far above any real run; a limit is needed because facts and notes are found by linear search. */
 enum { MAX_GROUPS = 256, MAX_FACTS = 8192, MAX_NOTES = 8192, MAX_COLUMNS = 256, MAX_RUNS = 4096, MAX_TRIALS = 4096 };
 
 static const char *const level_names[] = {
@@ -158,7 +158,7 @@ static void profile_write(const assay_facts *f, as_json *w)
 
 assay_status as_facts_write(assay_env *env, const assay_facts *f, as_json *w)
 {
-    AS_TRY(as_facts_check(env, f)); /* before the first byte: half a document helps nobody */
+    AS_TRY(as_facts_check(env, f)); /* before the first byte, so that no half document is written */
     as_json_object(w);
     as_json_key_text(w, "schema", SCHEMA);
     as_json_key_text(w, "title", f->title);
@@ -186,7 +186,7 @@ assay_status as_facts_write(assay_env *env, const assay_facts *f, as_json *w)
 
 /* --- Reading ------------------------------------------------------------------------------------------ */
 
-/* Where the reader is, for its sentences: `place` grows and shrinks as it goes down and up. */
+/* Where the reader is, for its messages: `place` grows and shrinks as it goes down and up. */
 typedef struct reader {
     assay_env   *env;
     const char  *path;
@@ -207,7 +207,7 @@ static assay_status complain(reader *r, const char *format, ...)
     return as_fail(r->env, ASSAY_BAD_INPUT, "run JSON: %s: %s: %s", r->path, r->length ? r->place : "top level", text);
 }
 
-/* Goes down to a part and returns the length to go back to; a place too long is cut, which only its sentence would show. */
+/* Goes down to a part and returns the length to go back to.  A place that is too long is cut; this affects only the message. */
 static size_t go_down(reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static size_t go_down(reader *r, const char *format, ...)
 {
@@ -596,7 +596,7 @@ static assay_status run_read(reader *r, json_t *root)
     return r->facts->status;
 }
 
-/* One run at the place where the reader stands. */
+/* Reads one run at the current place. */
 static assay_status facts_of(reader *r, json_t *root, assay_facts **out)
 {
     r->n_facts = 0;

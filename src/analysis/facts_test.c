@@ -1,4 +1,4 @@
-/* facts_test.c - the gate, the look-ups, and JSON there and back. */
+/* facts_test.c - what is refused, the look-ups, and JSON written and read back. */
 #include "analysis/trace/test_trace.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* fold.c - the steps of a run folded by the modules of the framework that they come from: "layer4", or "layer4.1", for all below it. */
+/* fold.c - adds up the steps of a run by the framework's modules: "layer4" or "layer4.1" stands for all steps below it. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "base/text.h"
 
 enum { FEW_ROWS = 4, MANY_ROWS = 40 };
-#define MOST_IN_ONE .6 /* of the time: a table with one large row says little */
+#define MOST_IN_ONE .6 /* share of the time: a table with one large row says little */
 
 static const as_column columns[] = {{"name", "module"}, {"time", "time"},   {"share", "share"},
                                     {"flops", "work"},  {"bytes", "bytes"}, {"steps", "steps"}};
@@ -31,7 +31,7 @@ int as_module_depth(const char *path)
 
 /* --- Tables that may come from a file ------------------------------------------------------------------------ */
 
-/* "": it has none. */
+/* "": no module. */
 static const char *module_of(const as_table *t, int column, int row)
 {
     const char *text = column < 0 ? NULL : t->cells[(size_t)row * (size_t)t->n_columns + (size_t)column].text;
@@ -49,7 +49,7 @@ bool as_modules_known(const as_table *steps)
 
 /* --- Sums ----------------------------------------------------------------------------------------------------- */
 
-/* What is missing in one part is missing in the sum. */
+/* If a value is missing in one part, it is missing in the sum. */
 static assay_metric sum_of(const assay_metric *a, const assay_metric *b)
 {
     if (!as_metric_has(a) || !as_metric_has(b) || strcmp(a->unit, b->unit))
@@ -69,7 +69,7 @@ typedef struct folder {
 
 static as_cell *row_at(const folder *f, size_t row) { return &f->out->cells[row * N_COLUMNS]; }
 
-/* Its row, a new one when there is none of this name; -1: no memory. */
+/* The row of this name, made if there is none; -1: no memory. */
 static int row_of(folder *f, as_arena *arena, const char *name, size_t n)
 {
     size_t mask = f->n_slots - 1, at = (size_t)as_hash64(name, n) & mask;

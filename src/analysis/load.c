@@ -29,7 +29,7 @@ static assay_status trace_load(assay_env *env, const char *path, assay_facts ***
     return status;
 }
 
-/* What a file is shows in its first byte: JSON begins with a brace (or white space before one), a trace with its magic. */
+/* The first byte tells the kind of file: JSON begins with a brace (or white space before one), a trace with its magic. */
 assay_status assay_facts_load(assay_env *env, const char *path, assay_facts ***out, size_t *n)
 {
     as_map map;

@@ -1,4 +1,4 @@
-/* public.c - facts as the public header has them: by key, and one after the other. */
+/* public.c - the public functions on facts: by key, and one after the other. */
 #include "analysis/analysis.h"
 
 const assay_metric *assay_facts_metric(const assay_facts *facts, const char *key) { return as_facts_metric(facts, key); }

@@ -1,10 +1,11 @@
-/* arguments.c - the command line to options and arguments: long and short options, other names, -o by the suffix of its file. */
+/* arguments.c - turns the command line into options and arguments: long and short options, aliases, -o by the suffix of its
+ * file. */
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/cli.h"
 
-const char *const as_common_options[] = {"no-pager", NULL};
+const char *const as_common_options[] = {"quiet", "no-pager", NULL};
 
 const as_verb *as_verb_find(const char *name)
 {
@@ -103,7 +104,7 @@ typedef struct words {
     char **text;
 } words;
 
-/* What follows the option in its own word, or else the next word. */
+/* The value of an option: the rest of its own word, or the next word. */
 static assay_status value_take(assay_env *env, words *w, const char *option, const char *joined, const char *called,
                                const char **out)
 {
@@ -113,7 +114,7 @@ static assay_status value_take(assay_env *env, words *w, const char *option, con
     return ASSAY_OK;
 }
 
-/* -o FILE: the option of the verb that writes files with this suffix; of run, its output. */
+/* -o FILE: the option of the verb that writes files with this suffix; for `run`, its output. */
 static assay_status output_set(as_cli *cli, assay_options *options, const as_verb *verb, const char *file)
 {
     const char *suffix = strrchr(file, '.');
@@ -143,7 +144,7 @@ static assay_status fail_letter(assay_env *env, const as_verb *verb, char letter
     return as_fail(env, ASSAY_BAD_INPUT, "%s has no option -%c; see assay help %s", verb->name, letter, verb->name);
 }
 
-/* -b 8, -b8, -q; letters without a value may stand together: -qv. */
+/* -b 8, -b8, -q; letters without a value may be combined: -qv. */
 static assay_status letters_read(as_cli *cli, assay_options *options, const as_verb *verb, words *w, bool *help)
 {
     for (const char *at = w->text[w->at] + 1; *at; at++) {
@@ -186,7 +187,7 @@ static assay_status long_read(as_cli *cli, assay_options *options, const as_verb
     return option_set(cli->env, options, def->key, value);
 }
 
-/* Behind --help nothing counts but how help is shown. */
+/* After --help, only options about the display of help count. */
 static assay_status after_help(as_cli *cli, assay_options *options, const words *w)
 {
     for (int i = w->at; i < w->n; i++)
@@ -198,13 +199,14 @@ static assay_status after_help(as_cli *cli, assay_options *options, const words 
 /* "--" ends the options; "-" alone is an argument. */
 assay_status as_arguments_read(as_cli *cli, assay_options *options, const as_verb *verb, int argc, char **argv, bool *help)
 {
-    bool  only_args = false;
+    bool  only_args = false; /* behind "--", or behind a command */
     words w = {.at = 2, .n = argc, .text = argv};
     for (; w.at < argc && !*help; w.at++) {
         const char *word = argv[w.at];
-        if (only_args || word[0] != '-' || !word[1])
+        if (only_args || word[0] != '-' || !word[1]) {
             cli->args[cli->n_args++] = word;
-        else if (!strcmp(word, "--"))
+            only_args |= verb->runs_command;
+        } else if (!strcmp(word, "--"))
             only_args = true;
         else if (!strcmp(word, "--help"))
             *help = true;

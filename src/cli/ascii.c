@@ -1,4 +1,4 @@
-/* ascii.c - text for a locale without UTF-8: the one table that says which characters stand for which. */
+/* ascii.c - text for a locale without UTF-8: one table of replacements. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static const char *likeness_of(const char *sign, size_t n)
     return "?";
 }
 
-/* "[ok]" is wider than the sign it stands for: the padding behind it gives the columns back, as far as it has more than one. */
+/* "[ok]" is wider than the sign it replaces: spaces are removed from the padding after it, down to one. */
 char *as_ascii_text(const char *text, size_t n)
 {
     as_text out = {0};

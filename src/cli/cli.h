@@ -1,7 +1,7 @@
 /* cli.h - what a verb is.  One file per verb: cmd_<name>.c exports `const as_verb as_cmd_<name>`.
  *
- * A verb lists the options that it takes, reads them once at its beginning, prints to standard output what was asked for, and returns a status; the
- * sentence of a failure is printed by main, once. */
+ * A verb lists the options that it takes, reads them once at its beginning, prints to standard output what was asked for, and
+ * returns a status; main prints the message of a failure, once. */
 #ifndef AS_CLI_CLI_H
 #define AS_CLI_CLI_H
 
@@ -16,14 +16,14 @@ typedef struct as_cli {
     assay_options       *own_options; /* the same, for --preset alone, which sets what the user did not */
     const char         **args;        /* what is not an option */
     int                  n_args;
-    int                  exit_code; /* of a verb that did what was asked and has a verdict: 1, 3 or 4; see main.c */
-    bool                 quiet;     /* --quiet: no progress, no report on standard output */
+    int                  exit_code; /* of a verb that succeeded and has a verdict: 1, 3 or 4; see main.c */
+    bool                 quiet;     /* --quiet: no progress, no "wrote FILE", of a basic report its answer alone */
 } as_cli;
 
-/* Under which heading `assay --help` shows a verb, in this order. */
+/* The headings of `assay --help`, in this order. */
 typedef enum as_verb_group { AS_VERBS_LOOK, AS_VERBS_COMPARE, AS_VERBS_MACHINE, AS_VERBS_HOUSE, AS_N_VERB_GROUPS } as_verb_group;
 
-/* What the arguments of a verb are, for shell completion. */
+/* The kind of a verb's arguments, for shell completion. */
 typedef enum as_arg_kind {
     AS_ARG_NONE,
     AS_ARG_WORD,  /* one of as_verb.words first; what follows is not completed */
@@ -31,10 +31,10 @@ typedef enum as_arg_kind {
     AS_ARG_FILE
 } as_arg_kind;
 
-/* Where a verb's --help differs from the table; NULL: as there. */
+/* Where a verb's --help differs from the option table; NULL: the same. */
 typedef struct as_verb_text {
     const char *key, *standard, *value, *help;
-    const char *suffixes; /* -o FILE is this option when FILE ends so */
+    const char *suffixes; /* -o FILE means this option when FILE ends with one of these */
 } as_verb_text;
 
 #define AS_OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -42,16 +42,17 @@ typedef struct as_verb_text {
 
 typedef struct as_verb {
     const char         *name;
-    const char         *summary; /* one line, what it answers */
+    const char         *summary; /* one line: what it does */
     const char         *usage;   /* "MODEL [options]" */
     const char         *details; /* a paragraph for --help */
-    const char         *example; /* a command line that works as it stands */
-    const char         *needs; /* "a MODEL, for example mlp-small": said when an argument is missing; NULL: none has to be given */
+    const char         *example; /* a command line that works unchanged */
+    const char         *needs;   /* "a MODEL, for example mlp-small": printed when an argument is missing; NULL: none is required */
     as_verb_group       group;
-    int                 order; /* within its group: what is wanted most is first */
+    int                 order; /* within its group: the most used first */
     as_arg_kind         takes;
     const char         *words; /* AS_ARG_WORD: "save list show", separated by spaces */
     int                 min_args, max_args;
+    bool                runs_command; /* the first argument is a command: what follows it is the command's own */
     const char *const  *options; /* AS_OPTIONS("batch", ...); NULL: it takes none */
     const as_verb_text *texts;   /* AS_TEXTS({.key = "budget", .standard = "1s"}, ...); NULL: all as in the table */
     assay_status (*run)(as_cli *cli);
@@ -63,12 +64,12 @@ const as_verb *as_verb_find(const char *name);
 /* Options of every verb that no verb lists: a NULL-terminated list. */
 extern const char *const as_common_options[];
 bool                     as_verb_takes(const as_verb *verb, const char *key);
-/* How the verb describes an option that it takes: the table's, with its own texts in their place. */
+/* How the verb describes an option: the table's entry, with the verb's own texts where it has them. */
 as_option_def as_verb_option(const as_verb *verb, const char *key);
 
-/* Options and arguments from the command line, argv[2] on.  *help: --help was among them, and nothing else counts. */
+/* Options and arguments from the command line, argv[2] on.  *help: --help was given, and nothing else counts. */
 assay_status as_arguments_read(as_cli *cli, assay_options *options, const as_verb *verb, int argc, char **argv, bool *help);
-/* A device list in which the word gpu is replaced by the first GPU of this machine; says on standard error which that is. */
+/* A device list in which the word gpu is replaced by the first GPU of this machine; names that GPU on standard error. */
 assay_status as_gpu_resolve(assay_env *env, const char *list, char *out, size_t size);
 
 /* `assay --help` and `assay VERB --help`, in lines that fit the terminal. */

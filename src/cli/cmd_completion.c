@@ -1,5 +1,5 @@
-/* cmd_completion.c - scripts that complete assay's verbs, options, values, models and files in bash, zsh and fish: the option table, written
- * in each shell's own words. */
+/* cmd_completion.c - scripts that complete assay's verbs, options, values, models and files in bash, zsh and fish: the option
+ * table in the syntax of each shell. */
 #include <string.h>
 
 #include "base/text.h"
@@ -41,7 +41,7 @@ static void verbs_put(FILE *file)
     fputs("help", file);
 }
 
-/* Calls `one` for each option of the verb, those of every verb too. */
+/* Calls `one` for each option of the verb, including those of all verbs. */
 static void options_walk(const as_verb *verb, FILE *file, void (*one)(FILE *file, const as_verb *verb, const as_option_def *def))
 {
     for (const char *const *key = verb->options; key && *key; key++) {
@@ -52,7 +52,7 @@ static void options_walk(const as_verb *verb, FILE *file, void (*one)(FILE *file
         one(file, verb, as_option_find(as_common_options[i]));
 }
 
-/* Help within quotes: without those characters that mean something to a shell there. */
+/* Help within quotes, without characters that have a meaning for the shell. */
 static void help_put(FILE *file, const char *text)
 {
     for (; *text; text++)
@@ -146,7 +146,7 @@ static void zsh_option(FILE *file, const as_verb *verb, const as_option_def *def
     const char *words;
     value_kind  kind = value_of(def, &words);
     (void)verb;
-    for (int i = 0; i < 2; i++) { /* the letter has a line of its own: it may stand for another value */
+    for (int i = 0; i < 2; i++) { /* the letter has a line of its own, because it may have another value */
         bool letter = i == 1, takes = kind != VALUE_NONE && !(letter && def->stands);
         if (letter && !def->letter)
             continue;

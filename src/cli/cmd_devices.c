@@ -1,4 +1,4 @@
-/* cmd_devices.c - the engines of this machine, and the limits of each. */
+/* cmd_devices.c - the devices of this machine, and the limits of each. */
 #include <string.h>
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* cmd_doctor.c - what can be measured here, what not, and why: a page for people, or one JSON. */
+/* cmd_doctor.c - what can be measured here, what cannot, and why: as text, or as JSON. */
 #include "cli/show.h"
 #include "lab/tell.h"
 

@@ -1,4 +1,4 @@
-/* cmd_history.c - what the store knows of a case over time, with the change points that its ranks nominate. */
+/* cmd_history.c - the times of a case over its stored runs, with the change points that their ranks suggest. */
 #include "cli/show.h"
 #include "lab/calls.h"
 

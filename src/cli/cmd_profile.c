@@ -143,7 +143,7 @@ const as_verb as_cmd_profile = {
     .min_args = 1,
     .max_args = 1,
     .options = AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile",
-                          "weights-as", "winograd", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", "store", "quiet",
+                          "weights-as", "winograd", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", "store",
                           "by", "only", "quick", "realtime", "interval", "batches", "preset", "require", "enable-ne",
                           "track-unified", "track-bandwidth", "counters", AS_REPORT_KEYS),
     .texts = AS_TEXTS({.key = "compile",

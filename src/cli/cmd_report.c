@@ -32,7 +32,7 @@ static assay_status runs_add(assay_env *env, runs *all, assay_facts **more, size
     return ASSAY_OK;
 }
 
-/* A number that is no file is a run of the store. */
+/* A number that is not a file is a run of the store. */
 static bool is_run(const char *arg, int64_t *id) { return as_parse_i64(arg, id) && *id > 0 && access(arg, F_OK); }
 
 static assay_status load(as_cli *cli, const char *path, runs *all)

@@ -7,7 +7,7 @@
 #include "lab/calls.h"
 #include "lab/tell.h"
 
-#ifdef AS_PLANT_OPTION /* planted for CI: an option that nobody reads must turn the inert-option test red */
+#ifdef AS_PLANT_OPTION /* planted for CI: an option that nothing reads must make the inert-option test fail */
 #define PLANTED , "planted"
 #else
 #define PLANTED
@@ -27,7 +27,7 @@ static assay_status stream_only(as_cli *cli)
     return ASSAY_OK;
 }
 
-/* Less exact answers are never silent; standard output may be a file's. */
+/* Less exact answers are always reported, on standard error because standard output may be a file. */
 static assay_status error_tell(as_cli *cli, const assay_instance *instance)
 {
     double error;
@@ -37,7 +37,7 @@ static assay_status error_tell(as_cli *cli, const assay_instance *instance)
     return ASSAY_OK;
 }
 
-/* By a file of --output or --json that is called "-". */
+/* Whether --output or --json names the file "-". */
 static bool stdout_is_taken(const as_report_options *o, const as_answer_files *files)
 {
     bool taken = o->json && !strcmp(o->json, "-");
@@ -61,7 +61,7 @@ static assay_status answer(as_cli *cli, assay_instance *instance, const as_answe
         AS_TRY(assay_instance_write(cli->env, instance, "json", o.json));
     if (stdout_is_taken(&o, files))
         return ASSAY_OK;
-    if (o.amount == AS_AMOUNT_DETAILED)
+    if (o.amount == AS_AMOUNT_DETAILED || cli->quiet) /* the answer is the values */
         return assay_instance_write(cli->env, instance, "text", "-");
     as_outputs_brief(instance, files, ns, &b);
     return as_cli_brief(cli, &o, &b);
@@ -99,8 +99,9 @@ static assay_status run_stream(as_cli *cli, const assay_model *model)
     assay_status status = as_stream_answer(cli->env, model, cli->options, STDIN_FILENO, STDOUT_FILENO, &report);
     if (!report.n && status != ASSAY_OK)
         return status;
-    as_stream_print(&report, stderr);
-    /* What was answered is told, whatever ended it; the first sentence stands. */
+    if (!cli->quiet)
+        as_stream_print(&report, stderr);
+    /* The answers so far are reported, whatever ended the stream; the first error message is kept. */
     char first[sizeof cli->env->message];
     memcpy(first, cli->env->message, sizeof first);
     assay_status told = json ? as_stream_json(cli->env, &report, model->source, json) : ASSAY_OK;

@@ -18,7 +18,7 @@ typedef struct errand {
     size_t   n_ids;
 } errand;
 
-/* As people know it. */
+/* As readers know it. */
 static const char *store_name(const errand *e)
 {
     const char *name = as_options_text(e->cli->options, "store");
@@ -169,7 +169,7 @@ static assay_status show(errand *e)
 
 /* --- trace --------------------------------------------------------------------------------------------------------- */
 
-/* The record of one trial as a file of its own, which `report` and every other reader of traces takes. */
+/* Writes the record of one trial to a file, which `report` and every other reader of traces can read. */
 static assay_status trace(errand *e)
 {
     assay_env   *env = e->cli->env;
@@ -222,7 +222,7 @@ static assay_status verify(errand *e)
 static const struct word {
     const char *name, *usage;
     int         min_args, max_args; /* beside the word itself */
-    int         most_ids;           /* so many of them, from the first on, are ids */
+    int         most_ids;           /* this many of the first arguments are ids */
     bool        takes_json;
     assay_status (*run)(errand *e);
 } words[] = {

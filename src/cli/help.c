@@ -13,7 +13,7 @@ static int width(void)
     return columns > MOST_WIDTH ? MOST_WIDTH : columns;
 }
 
-/* Words from column `at` on; every further line begins at column `indent`.  Ends the line. */
+/* Prints words from column `at` on; every further line begins at column `indent`.  Ends the line. */
 static void wrap(FILE *file, const char *text, int at, int indent)
 {
     bool first = true;
@@ -33,7 +33,7 @@ static void wrap(FILE *file, const char *text, int at, int indent)
     fputc('\n', file);
 }
 
-/* Lines that begin with a space are kept as they are; the others flow together. */
+/* Lines that begin with a space are kept; the others are joined and wrapped. */
 static void paragraphs(FILE *file, const char *text)
 {
     as_text flow = {0};
@@ -143,7 +143,7 @@ static void group_print(FILE *file, const as_verb *verb, as_option_group group)
     }
 }
 
-/* "-o FILE": which files this verb tells apart by their suffix. */
+/* "-o FILE": the suffixes that this verb recognises. */
 static void output_print(FILE *file, const as_verb *verb)
 {
     as_text text = {0};

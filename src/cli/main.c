@@ -40,21 +40,23 @@ static assay_status run_verb(as_cli *cli, const as_verb *verb)
     if (cli->n_args > verb->max_args)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "%s has no use for '%s'; its arguments are: %s", verb->name,
                        cli->args[verb->max_args], *verb->usage ? verb->usage : "none");
-    as_outputs outputs; /* checked first: hours of measuring must not end in a file that cannot be written */
+    as_outputs outputs; /* checked first, so that hours of measuring do not end with a file that cannot be written */
     AS_TRY(as_outputs_check(cli, verb, &outputs));
     assay_status status = verb->run(cli);
-    as_outputs_tell(&outputs, status == ASSAY_OK);
+    if (!cli->quiet)
+        as_outputs_tell(&outputs, status == ASSAY_OK);
     AS_TRY(status);
     if (fflush(stdout) || ferror(stdout))
         return as_fail(cli->env, ASSAY_IO, "standard output: cannot write");
-    /* An option that was accepted and read by nobody would be a lie. */
+    /* An option that was accepted but never read is a bug. */
     const char *unused = as_options_unused(cli->options);
     if (unused)
         return as_fail(cli->env, ASSAY_INTERNAL, "option --%s was given and had no effect: please report this", unused);
     return ASSAY_OK;
 }
 
-/* Is anything but text for people going to standard output?  Files sent to "-" and the line protocol are left as they are. */
+/* Whether anything other than text for readers goes to standard output.  Files sent to "-" and the line protocol are passed
+ * through unchanged. */
 static bool writes_raw(const as_cli *cli, const as_verb *verb)
 {
     for (const char *const *key = verb->options; key && *key; key++) {
@@ -69,7 +71,7 @@ static bool writes_raw(const as_cli *cli, const as_verb *verb)
     return false;
 }
 
-/* Who answers a line at a time must not wait for a pager. */
+/* A verb that answers line by line must not wait for a pager. */
 static bool answers(const as_cli *cli, const as_verb *verb)
 {
     static const char *const keys[] = {"stream", "speak", "arm"};
@@ -84,7 +86,7 @@ static void screen_set(const as_cli *cli, const as_verb *verb)
     bool no_pager = as_options_flag(cli->options, "no-pager");
     if (writes_raw(cli, verb))
         as_screen_raw();
-    if (!no_pager && !answers(cli, verb))
+    if (!no_pager && !cli->quiet && !answers(cli, verb))
         as_screen_page();
 }
 
@@ -104,7 +106,7 @@ static int unknown_verb(const char *name)
 static int verb_main(const as_verb *verb, int argc, char **argv)
 {
     for (int i = 2; i < argc;
-         i++) /* an arm is launched again and again: calibrating a faster clock would cost more than it saves */
+         i++) /* a candidate is launched many times: calibrating a faster clock would cost more than it saves */
         if (!strcmp(argv[i], "--speak") || !strcmp(argv[i], "--arm"))
             setenv("ASSAY_CLOCK", "monotonic", 0);
     as_stop_begin();
@@ -117,13 +119,13 @@ static int verb_main(const as_verb *verb, int argc, char **argv)
     cli.options = cli.own_options = options;
     if (status == ASSAY_OK)
         status = as_arguments_read(&cli, options, verb, argc, argv, &help);
+    cli.quiet = status == ASSAY_OK && as_options_flag(options, "quiet");
     if (status == ASSAY_OK)
         screen_set(&cli, verb);
     if (status == ASSAY_OK && help) {
         as_help_print(verb, stdout);
     } else if (status == ASSAY_OK) {
         as_stop_env(cli.env);
-        cli.quiet = as_verb_takes(verb, "quiet") && as_options_flag(options, "quiet");
         status = run_verb(&cli, verb);
     }
     as_stop_end();
@@ -144,7 +146,7 @@ static bool is_help(const char *word) { return !strcmp(word, "--help") || !strcm
 
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN); /* a reader that leaves is no reason to vanish before the run is kept */
+    signal(SIGPIPE, SIG_IGN); /* if the reader of a pipe leaves, the run must still be stored */
     if (argc < 2) {
         as_overview_print(stderr);
         return EXIT_USAGE;

@@ -1,4 +1,4 @@
-/* outputs.c - the files that a command was asked to write: checked before it works, named when it has written them. */
+/* outputs.c - the files that a command was asked to write: checked before the work, named when they are written. */
 #include "cli/outputs.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #define MTIME st_mtim
 #endif
 
-/* NAME=FILE or FILE: which of the two it is only the model knows, so that one of them must be possible. */
+/* NAME=FILE or FILE: only the model can tell which it is, so it is enough that one of them can be written. */
 static assay_status named_check(assay_env *env, const char **path)
 {
     const char *equals = strchr(*path, '=');
@@ -50,7 +50,7 @@ assay_status as_outputs_check(as_cli *cli, const as_verb *verb, as_outputs *out)
     return ASSAY_OK;
 }
 
-/* A file that is replaced has another inode; one that grows in place another time or size. */
+/* A replaced file has another inode; one that grew in place has another time or size. */
 static bool is_written(const as_output *o, bool succeeded)
 {
     struct stat now;

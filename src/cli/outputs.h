@@ -1,4 +1,4 @@
-/* outputs.h - the files that a command was asked to write: checked before it works, named when it has written them. */
+/* outputs.h - the files that a command was asked to write: checked before the work, named when they are written. */
 #ifndef AS_CLI_OUTPUTS_H
 #define AS_CLI_OUTPUTS_H
 
@@ -18,8 +18,8 @@ typedef struct as_outputs {
     int       n;
 } as_outputs;
 
-/* Of every option of the verb that names something to write (as_option_def.writes).  IO with one sentence when one of them cannot be
- * written; nothing is left behind. */
+/* Checks every option of the verb that names something to write (as_option_def.writes).  IO with one message when one of them
+ * cannot be written; nothing is left behind. */
 assay_status as_outputs_check(as_cli *cli, const as_verb *verb, as_outputs *out);
 /* "wrote FILE" on standard error for each file that is new or was replaced since the check; a directory is named only when the verb succeeded. */
 void as_outputs_tell(const as_outputs *o, bool succeeded);

@@ -1,4 +1,4 @@
-/* progress.c - one line about long work on a terminal; elsewhere a sentence before what takes long. */
+/* progress.c - one progress line for long work on a terminal; elsewhere a sentence before a long stage. */
 #include "cli/progress.h"
 
 #include <math.h>
@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 
-#define SHOWN_S   2.0  /* a call that takes less shows nothing */
-#define TOLD_S    10.0 /* a stage that takes less is not told where there is no terminal */
+#define SHOWN_S   2.0  /* a shorter call shows nothing */
+#define TOLD_S    10.0 /* a shorter stage is not announced where there is no terminal */
 #define REDRAW_NS 100000000u
 enum { BAR = 20, WIDTH = 79, MAX_TOLD = 32 };
 
@@ -19,7 +19,7 @@ static struct {
     uint64_t              began_ns, drawn_ns;
     const char           *told[MAX_TOLD]; /* stages that were announced; the texts are constants */
     int                   n_told;
-    volatile sig_atomic_t drawn; /* a handler takes the line away */
+    volatile sig_atomic_t drawn; /* a signal handler may clear the line */
 } line;
 
 void as_progress_clear(void)
@@ -68,7 +68,7 @@ static bool is_new(const char *what)
     return true;
 }
 
-/* Set-up beyond the budget is always stated beforehand. */
+/* Set-up that takes longer than the budget is always announced. */
 static void beyond_tell(const assay_stage *s)
 {
     char takes[32], beyond[32];

@@ -1,4 +1,4 @@
-/* screen.c - standard output as a person sees it. */
+/* screen.c - standard output for a reader at a terminal. */
 #include "cli/screen.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static bool is_dumb(void)
     return !term || !*term || !strcmp(term, "dumb");
 }
 
-/* $NAME, else what the terminal says, else the standard. */
+/* $NAME, otherwise what the terminal says, otherwise the default. */
 static int extent(const char *name, bool is_columns, int standard)
 {
     struct winsize size;
@@ -77,10 +77,10 @@ bool as_locale_has_utf8(void)
 static struct screen {
     FILE   *real; /* standard output as it was; NULL: not open */
     FILE   *ours;
-    bool    ascii, page; /* what is done to the text */
-    bool    reader_left; /* nobody reads any more */
+    bool    ascii, page; /* how the text is changed */
+    bool    reader_left; /* the reader closed the pipe */
     int     error;       /* the first errno of writing; 0: none */
-    char    rest[4];     /* the beginning of a character whose end has not come yet */
+    char    rest[4];     /* the first bytes of an incomplete character */
     size_t  n_rest;
     as_text kept; /* with `page`: all of it, as it will be shown */
 } screen;
@@ -112,7 +112,7 @@ static bool text_put(const char *data, size_t n)
     return !screen.kept.failed;
 }
 
-/* How many bytes at the end are a character that has only begun. */
+/* How many bytes at the end belong to an incomplete character. */
 static size_t begun(const char *data, size_t n)
 {
     for (size_t back = 1; back <= 3 && back <= n; back++) {
@@ -161,7 +161,7 @@ static FILE *stream_new(void) { return funopen(NULL, NULL, on_write, NULL, NULL)
 static ssize_t on_write(void *self, const char *data, size_t n)
 {
     (void)self;
-    return put(data, n) ? (ssize_t)n : 0; /* 0 is what fopencookie wants for an error */
+    return put(data, n) ? (ssize_t)n : 0; /* fopencookie expects 0 for an error */
 }
 static FILE *stream_new(void) { return fopencookie(NULL, "w", (cookie_io_functions_t){.write = on_write}); }
 #endif
@@ -203,7 +203,7 @@ static size_t lines_of(const as_text *t)
     return n;
 }
 
-/* Starts it with its standard input at the other end of *fd; -1: it cannot be had. */
+/* Starts it with its standard input at the other end of *fd; -1: it cannot be started. */
 static pid_t pager_start(const char *command, int *fd)
 {
     int ends[2];
@@ -227,14 +227,14 @@ static pid_t pager_start(const char *command, int *fd)
     return child;
 }
 
-/* Ctrl-C belongs to the pager while it runs.  False: it was not found, and the text is still to be shown. */
+/* Ctrl-C belongs to the pager while it runs.  False: it was not found, and the text must still be shown. */
 static bool page_show(const char *command, const as_text *t)
 {
     int fd, status = 0;
     void (*before)(int) = signal(SIGINT, SIG_IGN);
     pid_t child = pager_start(command, &fd);
     if (child > 0) {
-        bytes_write(fd, t->data, t->length); /* a pager that is left early has shown enough */
+        bytes_write(fd, t->data, t->length); /* the reader may quit the pager early: not an error */
         close(fd);
         screen.reader_left = false;
         while (waitpid(child, &status, 0) < 0 && errno == EINTR)

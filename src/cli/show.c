@@ -1,4 +1,4 @@
-/* show.c - facts to where they were asked for, and a line about the work. */
+/* show.c - sends facts to where they were asked for. */
 #include "cli/show.h"
 
 #include <math.h>
@@ -84,14 +84,15 @@ assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_fa
                                   .sections = o->sections,
                                   .width = as_screen_columns(),
                                   .by_module = o->by != NULL,
-                                  .module_depth = o->module_depth};
+                                  .module_depth = o->module_depth,
+                                  .one_line = cli->quiet};
     bool              in_full = o->sections || o->amount == AS_AMOUNT_DETAILED;
     return as_report_write(cli->env, facts, n, in_full ? "text" : "basic", &settings, stdout);
 }
 
 assay_status as_cli_brief(as_cli *cli, const as_report_options *o, as_brief *b)
 {
-    as_brief_settings settings = {.colour = as_cli_colour(o, stdout), .width = as_screen_columns()};
+    as_brief_settings settings = {.colour = as_cli_colour(o, stdout), .width = as_screen_columns(), .one_line = cli->quiet};
     bool              ok = !b->failed && as_brief_print(b, &settings, stdout);
     as_arena_drop(&b->arena);
     return ok ? ASSAY_OK : as_fail(cli->env, ASSAY_NO_MEMORY, "not enough memory for the basic report");
@@ -100,7 +101,7 @@ assay_status as_cli_brief(as_cli *cli, const as_report_options *o, as_brief *b)
 assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts)
 {
     const assay_facts *one[] = {facts};
-    if (!as_cli_forms_asked(o, true) && !cli->quiet)
+    if (!as_cli_forms_asked(o, true))
         AS_TRY(as_cli_text(cli, o, one, 1));
     return as_cli_forms_write(cli, o, one, 1);
 }
@@ -110,9 +111,8 @@ assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts 
     char message[sizeof cli->env->message];
     snprintf(message, sizeof message, "%s", assay_message(cli->env));
     assay_status status = facts ? as_cli_show(cli, o, facts) : ASSAY_OK;
-    const char  *not_kept = facts ? as_facts_note_find(facts, AS_NOT_KEPT) : NULL;
-    if (not_kept)
-        fprintf(stderr, "assay: the run is not kept: %s; --store FILE keeps it elsewhere\n", not_kept);
+    if (facts && facts->not_kept)
+        fprintf(stderr, "assay: the run is not kept: %s; --store FILE keeps it elsewhere\n", facts->not_kept);
     assay_facts_free(facts);
     AS_TRY(status);
     return measured == ASSAY_OK ? ASSAY_OK : as_fail(cli->env, measured, "%s", message);

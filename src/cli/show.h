@@ -13,35 +13,35 @@ enum { AS_N_FORMS = 4 };
 typedef enum as_amount { AS_AMOUNT_BASIC, AS_AMOUNT_DETAILED } as_amount;
 typedef enum as_colour { AS_COLOUR_AUTO, AS_COLOUR_ALWAYS, AS_COLOUR_NEVER } as_colour;
 
-/* What of a result is printed and written. */
+/* Which forms of a result are printed and written. */
 typedef struct as_report_options {
     const char *json, *html, *csv, *markdown; /* files; NULL: not wanted */
     const char *sections;                     /* NULL: all */
     as_colour   colour;
     as_amount   amount;
-    bool        text; /* text is printed beside the files, too */
-    const char *by;   /* "module:2"; NULL: layers are not folded */
+    bool        text; /* print text in addition to the files */
+    const char *by;   /* "module:2"; NULL: layers one by one */
     int         module_depth;
 } as_report_options;
 
 #define AS_REPORT_KEYS "json", "html", "csv", "markdown", "sections", "report", "colour"
-/* Sections are checked here, before a long measurement and not after it. */
+/* Sections are checked here, before a long measurement. */
 assay_status as_report_options_read(assay_env *env, const assay_options *options, as_report_options *out);
 bool         as_cli_colour(const as_report_options *o, FILE *file);
 /* The text of one run or several to standard output: one screen each, or everything that was asked for. */
 assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n);
 
-/* A brief to standard output, and its memory back. */
+/* Prints a brief to standard output and frees it. */
 assay_status as_cli_brief(as_cli *cli, const as_report_options *o, as_brief *b);
 
-/* Text to standard output unless another form was sent there, and every file that was asked for. */
+/* Writes text to standard output unless another format was sent there, and every file that was asked for. */
 assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts);
-/* The end of a verb that measures: shows the facts that there are (NULL: none) and frees them, and returns the status of the measurement
- * with its sentence; a failure of showing comes first. */
+/* Ends a verb that measures: shows the facts (NULL: none), frees them, and returns the status of the measurement with its
+ * message; a failure to show them comes first. */
 assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts *facts, assay_status measured);
-/* Was any of these forms asked for; with to_stdout only those that go to standard output ("-") count. */
+/* Whether any of these formats was asked for; with to_stdout only those that go to standard output ("-") count. */
 bool as_cli_forms_asked(const as_report_options *o, bool to_stdout);
-/* Every file that was asked for, of one run or several. */
+/* Writes every file that was asked for, of one run or several. */
 assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n);
 
 #endif

@@ -1,8 +1,9 @@
 /* stop.c - Ctrl-C, SIGTERM and SIGHUP.
  *
- * The first signal cancels the env: loops look at it between blocks, steps and chunks, and what was measured comes out as a partial result.
- * Some work has no such place (an operator of the slow reference, one long call of a kernel).  So a timer runs from the signal on: where nothing would be lost
- * the program ends when it fires, and where something would it says what it waits for.  A second signal ends it at once. */
+ * The first signal cancels the env: loops look at it between blocks, steps and chunks, and what was measured comes out as a
+ * partial result. Some work has no such place (an operator in reference code, one long call of a kernel).  So a timer runs from
+ * the signal on: when it fires, the program ends if nothing would be lost; otherwise it says what it is waiting for.  A second
+ * signal ends it at once. */
 #include "cli/stop.h"
 
 #include <errno.h>
@@ -16,13 +17,13 @@
 #include "base/stage.h"
 #include "cli/progress.h"
 
-enum { EXIT_NOT_RUN = 5, GRACE_US = 220000 };
+enum { EXIT_NOT_RUN = 5, GRACE_US = 100000 };
 
 /* A handler has no other way to reach them. */
 static assay_env            *env_of_signal;
 static volatile sig_atomic_t n_signals, phase_then;
 
-/* write() alone: this runs inside of a handler. */
+/* Only write(): this runs inside a signal handler. */
 static void say(const char *const *words)
 {
     char   line[512];
@@ -76,7 +77,7 @@ static void on_stop(int number)
     errno = kept;
 }
 
-/* Work that was stopped in time is being reported by now: that is left alone. */
+/* Work that was stopped in time is being reported now, so the timer does nothing. */
 static void on_timer(int number)
 {
     int kept = errno;
@@ -105,7 +106,8 @@ void as_stop_begin(void)
     }
     sigaddset(&stop.sa_mask, SIGALRM);
     for (size_t i = 0; i < AS_COUNT(signals); i++)
-        if (signals[i] != SIGHUP || (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN)) /* nohup wants it ignored */
+        if (signals[i] != SIGHUP || (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN)) /* nohup has set it to be
+                                                                                                    * ignored */
             sigaction(signals[i], &stop, NULL);
     sigaction(SIGALRM, &timer, NULL);
 }

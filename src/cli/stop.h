@@ -1,4 +1,5 @@
-/* stop.h - Ctrl-C, SIGTERM and SIGHUP: the work is asked to stop and keeps what it has; where it cannot answer soon, the program ends. */
+/* stop.h - Ctrl-C, SIGTERM and SIGHUP: the work is asked to stop and keeps its results; if it does not react soon, the program
+ * ends. */
 #ifndef AS_CLI_STOP_H
 #define AS_CLI_STOP_H
 
@@ -6,11 +7,11 @@
 
 /* From the first line of main on. */
 void as_stop_begin(void);
-/* The env whose work a signal stops; NULL: there is none (any more), and a signal ends the program at once. */
+/* The env whose work a signal stops; NULL: none, and a signal ends the program at once. */
 void as_stop_env(assay_env *env);
-/* The program is about to end by itself: no signal is answered any more. */
+/* The program is about to end: signals are no longer handled. */
 void as_stop_end(void);
-/* What to say of a call that was cancelled before it had measured anything. */
+/* The message for a call that was cancelled before it measured anything. */
 void as_stop_sentence(assay_env *env, char *out, size_t size);
 
 #endif

@@ -1,15 +1,16 @@
-/* all.c - the budget of a whole suite: what cases that were settled early leave goes to those that were not.
+/* all.c - the budget of a whole suite: time left over by cases that were settled early goes to those that were not.
  *
- * Who goes on is asked of the e-process alone, which holds at every look.  The interval at the end is looked at once, after the last round: were it
- * looked at before, the verdict after it would be a second try at the same alpha.  For the same reason shares are equal and not larger for those
- * that are nearest to a verdict: how long a case is measured may depend on the other cases and on the clock, never on which of its own arms won.
- * So a verdict is computed from the record of a trial as if its budget had been larger from the beginning. */
+ * Only the e-process, which is valid at every look, decides which cases continue.  The interval at the end is computed once,
+ * after the last round: computing it earlier would make the verdict a second try at the same alpha.  For the same reason the
+ * shares are equal, not larger for cases that are closest to a verdict: how long a case is measured may depend on the other cases
+ * and on the clock, never on which of its own candidates won.  So a verdict is computed from the record of a trial as if its
+ * budget had been larger from the beginning. */
 #include "base/stage.h"
 #include "lab/lab.h"
 
-#define LEAST_SHARE 0.05 /* of a case's budget: less is not worth opening it again */
+#define LEAST_SHARE 0.05 /* of a case's budget: a smaller share is not worth opening the case again */
 
-/* A fixed place in memory cannot be had again, and rounds that are counted end by their count. */
+/* A fixed place in memory cannot be taken again, and a trial with a fixed number of rounds ends by that number. */
 static bool is_open(const assay_trace *t, const as_lab_settings *s)
 {
     bool settled = true;
@@ -20,7 +21,7 @@ static bool is_open(const assay_trace *t, const as_lab_settings *s)
     return !settled;
 }
 
-/* Only whole trials leave something: one that failed or hung may have taken longer than it says. */
+/* Only complete trials leave time over: one that failed or hung may have taken longer than it says. */
 static double left_ns(assay_trace *const *trials, int n, const as_lab_settings *s)
 {
     double sum = 0;
@@ -66,7 +67,7 @@ assay_status as_lab_all(assay_env *env, as_lab_case run, void *arg, int n, const
         return ASSAY_OK;
     int before = n + 1, n_open = count_open(trials, n, s);
     for (; n_open < before && is_worth_it(trials, n, n_open, s);
-         n_open = count_open(trials, n, s)) { /* until nobody leaves anything any more */
+         n_open = count_open(trials, n, s)) { /* until no case leaves time over */
         AS_TRY(share_out(run, arg, n, n_open, s, trials));
         before = n_open;
     }

@@ -1,4 +1,4 @@
-/* baseline.c - what a baseline is made of: read, written, shown. */
+/* baseline.c - reads, writes and shows baselines. */
 #include "lab/baseline.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static bool word_add(as_arena *arena, const char **words, int *n, const char *te
     return true;
 }
 
-/* What a model's file names is as much the model as the file. */
+/* Files that a model's file names are part of the model. */
 static assay_status beside_find(assay_env *env, as_arena *arena, int at, const char *path, as_baseline_case *out)
 {
     assay_model *model = NULL;
@@ -77,14 +77,14 @@ static assay_status beside_find(assay_env *env, as_arena *arena, int at, const c
     return good ? ASSAY_OK : no_room(env);
 }
 
-/* assay bench SPEC --speak --devices cpu --batch=8 ...: what the case is not by default. */
+/* assay bench SPEC --speak --devices cpu --batch=8 ...: with every option that differs from the default. */
 static assay_status case_command(assay_env *env, as_arena *arena, const as_bench_case *c, as_baseline_case *out)
 {
     const char     *words[MAX_WORDS];
     int             n = 0;
     as_plan_options plan = c->plan, standard;
     AS_TRY(as_plan_options_read(env, NULL, &standard));
-    plan.device = standard.device; /* bench has a list of them */
+    plan.device = standard.device; /* bench has a list of devices */
     plan.seed = standard.seed;     /* the model's is the same */
     bool ok = word_add(arena, words, &n, SELF) && word_add(arena, words, &n, "bench") && word_add(arena, words, &n, c->spec) &&
               word_add(arena, words, &n, "--speak") && word_add(arena, words, &n, "--devices") &&
@@ -121,7 +121,7 @@ assay_status as_baseline_of_cases(assay_env *env, const as_bench_cases *cases, a
     return ASSAY_OK;
 }
 
-/* A program without a slash is looked for as a shell would. */
+/* A program without a slash is searched in PATH, as a shell does. */
 static assay_status program_find(assay_env *env, as_arena *arena, const char *word, const char **out)
 {
     if (strchr(word, '/')) {
@@ -234,7 +234,7 @@ static double number_at(const json_t *o, const char *key)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-/* Files will be made of these names, so they may lead nowhere else. */
+/* These names become file names, so they must not lead outside the folder. */
 static bool artefacts_read(as_arena *arena, const json_t *array, size_t n_words, as_artefact **out, int *n_out)
 {
     size_t n = json_array_size(array);
@@ -447,7 +447,7 @@ assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, c
                               const as_lab_settings *s)
 {
     char print[17], commit[65];
-    AS_TRY(name_is_free(env, store, name)); /* before minutes are spent */
+    AS_TRY(name_is_free(env, store, name)); /* before measuring, which takes minutes */
     as_machine_fingerprint(print);
     as_lab_commit(commit);
     b->name = as_arena_text(&b->arena, name);

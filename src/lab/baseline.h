@@ -1,7 +1,8 @@
 /* baseline.h - something that can be run again: named cases, each with the program (and model) it was measured with.
  *
- * A stored number is no baseline on a shared machine; a stored program is.  What `check` compares is the baseline's own program, started
- * again, against today's, in turns.  JSON is "assay.baseline/1" in the store; programs and model files are objects of the store. */
+ * On a shared machine a stored number is not a baseline; a stored program is.  `check` starts the baseline's own program again
+ * and compares it with today's, in turns.  JSON is "assay.baseline/1" in the store; programs and model files are objects of the
+ * store. */
 #ifndef AS_LAB_BASELINE_H
 #define AS_LAB_BASELINE_H
 
@@ -10,7 +11,8 @@
 #include "lab/keep.h"
 #include "lab/lab.h"
 
-/* Stands for a word of the command; name: as the file was called, without its directory.  One that lies beside it is named by it, relative to its directory. */
+/* A file that replaces a word of the command; name: the file's name without its directory.  A file beside a model keeps the path,
+ * relative to the model's directory, by which the model names it. */
 typedef struct as_artefact {
     int         at;
     const char *id, *name;
@@ -18,7 +20,7 @@ typedef struct as_artefact {
 
 typedef struct as_baseline_case {
     const char        *name;
-    const char *const *argv; /* NULL-terminated; the word "@assay" is this program, whichever it is then */
+    const char *const *argv; /* NULL-terminated; the word "@assay" stands for the program that runs the check */
     as_artefact       *objects;
     int                n_objects;
     as_artefact       *beside;
@@ -34,12 +36,12 @@ typedef struct as_baseline {
     int               n_cases;
 } as_baseline;
 
-/* What is to be saved: cases of the laboratory, or commands that speak the line protocol. */
+/* What to save: cases of the laboratory, or commands that speak the line protocol. */
 assay_status as_baseline_of_cases(assay_env *env, const as_bench_cases *cases, as_baseline **out);
 assay_status as_baseline_of_commands(assay_env *env, const char *const *commands, int n, as_baseline **out);
 void         as_baseline_free(as_baseline *b);
 
-/* What is to be made by assay_baseline_create() or, of programs, by assay_baseline_create_programs(); *out is what was saved. */
+/* The work of assay_baseline_create() and, for programs, of assay_baseline_create_programs(); *out is what was saved. */
 typedef struct as_baseline_wish {
     const char        *name;
     const char *const *what; /* models and workloads, or command lines */
@@ -47,11 +49,12 @@ typedef struct as_baseline_wish {
     bool               programs;
 } as_baseline_wish;
 assay_status as_baseline_make(assay_env *env, const as_baseline_wish *wish, const assay_options *options, as_baseline **out);
-/* assay_baseline_remove(), and how many objects went with it. */
+/* assay_baseline_remove(), and how many objects were removed with it. */
 assay_status as_baseline_drop(assay_env *env, const char *name, const assay_options *options, size_t *n_objects);
 
 #define AS_BASELINE_BUDGET "1s" /* of a case that is saved */
-/* Measures every case alone, keeps programs and models as objects, and the whole under its name.  BAD_INPUT when the name is taken. */
+/* Measures every case alone, stores programs and models as objects, and the baseline under its name.  BAD_INPUT when the name is
+ * taken. */
 assay_status as_baseline_save(assay_env *env, as_store *store, as_baseline *b, const char *name, const char *description,
                               const as_lab_settings *s);
 assay_status as_baseline_load(assay_env *env, as_store *store, const char *name, as_baseline **out);
@@ -61,8 +64,8 @@ void         as_baseline_write(const as_baseline *b, as_json *w);
 /* The command as it is today: "@assay" replaced by this program. */
 assay_status as_baseline_words(assay_env *env, as_arena *arena, const char *const *argv, const char *const **out);
 
-/* Every case again, candidate against baseline; trials[i] belongs to the caller.  A case whose artefact is missing or that cannot run is
- * Failed with its sentence; cancel leaves the rest incomplete. */
+/* Measures every case again, candidate against baseline; trials[i] belongs to the caller.  A case whose artefact is missing or
+ * that cannot run is Failed with a message; cancel leaves the rest incomplete. */
 typedef struct as_check {
     as_arena       arena;
     as_check_case *cases;
@@ -80,7 +83,7 @@ typedef struct as_check_options {
     as_store_options store;
 } as_check_options;
 assay_status as_check_options_read(assay_env *env, const assay_options *options, as_check_options *out);
-/* The whole of `assay check`: loads, runs, decides, keeps the run. */
+/* All of `assay check`: loads, runs, decides, stores the run. */
 assay_status as_check_run(assay_env *env, const char *baseline, const as_check_options *o, assay_facts **out, int *exit_code);
 
 #endif

@@ -1,4 +1,4 @@
-/* call_again.c - what was measured before: a comparison judged again, and two profiles side by side.  Nothing is run. */
+/* call_again.c - judges a stored comparison again and sets two stored profiles side by side.  Nothing is run. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ static assay_status stored_load(assay_env *env, const as_store_options *where, i
         status = as_fail(env, ASSAY_NOT_FOUND, "compare: %s has no report", name);
     if (status == ASSAY_OK)
         status = as_facts_parse(env, name, run.report, strlen(run.report), out);
-    if (status == ASSAY_OK && !(*out)->n_trials) { /* they are rows of their own in the store */
+    if (status == ASSAY_OK && !(*out)->n_trials) { /* the store keeps trials as rows of their own */
         assay_trace **trials = NULL;
         size_t        n = 0;
         status = as_store_get_trials(env, store, id, &trials, &n);
@@ -80,7 +80,7 @@ static assay_status store_check(assay_env *env, const assay_options *options, co
 
 /* --- A comparison ------------------------------------------------------------------------------------------------ */
 
-/* The facts borrow the trials of the old ones: they change owners. */
+/* The new facts borrow the trials of the old ones, so the trials change owners. */
 static assay_status judged(assay_env *env, const char *path, assay_facts *old, const as_lab_settings *s, assay_facts **out)
 {
     size_t n = 0, n_rows = 0;

@@ -12,7 +12,7 @@
 
 static bool has_numbers(const assay_trace *t) { return t->state == AS_TRACE_COMPLETE || t->state == AS_TRACE_PARTIAL; }
 
-/* DEVICE when a row has no number, since the caller must be told; all of them: there is nothing to show. */
+/* DEVICE when a row has no number, because the caller must know; if no row has one, there is nothing to show. */
 static assay_status rows_missing(assay_env *env, assay_trace *const *trials, size_t n, bool *all)
 {
     const assay_trace *first = NULL;

@@ -1,11 +1,11 @@
-/* call_noise.c - what this machine can resolve, as a call. */
+/* call_noise.c - the smallest change that this machine can detect, as a call. */
 #include <math.h>
 
 #include "base/stage.h"
 #include "lab/calls.h"
 #include "lab/noise.h"
 
-/* For the next comparison, in the same store. */
+/* Stores the result for the next comparison. */
 static assay_status plan_keep(assay_env *env, const as_store_options *o, const as_noise *n)
 {
     as_store *store;
@@ -25,7 +25,7 @@ static assay_status noise_give(assay_env *env, const as_store_options *o, as_noi
     return id ? plan_keep(env, o, noise) : ASSAY_OK;
 }
 
-/* The facts borrow the trials: they change owners, whatever became of the store. */
+/* The facts borrow the trials, so the trials change owners, whether or not the store worked. */
 static void trials_give(as_noise *noise, assay_facts *f)
 {
     f->owns_trials = true;
@@ -49,7 +49,7 @@ assay_status assay_noise(assay_env *env, const assay_options *options, assay_fac
         status = as_fail(env, measured, "stopped: %d of its trials are kept, the last one partial", noise.n);
     if (facts) {
         trials_give(&noise, facts);
-        *out = facts; /* a store that cannot be had does not lose the result */
+        *out = facts; /* a store that cannot be opened does not lose the result */
     }
     as_noise_drop(&noise);
     return status;

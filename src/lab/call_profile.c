@@ -44,9 +44,9 @@ assay_status as_profile_how_read(assay_env *env, const assay_options *options, u
     h->both = h->plan.compile == AS_PLAN_BOTH;
     if (h->both)
         h->plan.compile = AS_PLAN_COMPILED;
-    h->lab.early = false; /* a narrow ratio is wanted, not only a verdict */
+    h->lab.early = false; /* a narrow interval is wanted, not only a verdict */
     h->lab.sampler.budget_ns = h->run.time_ns;
-    h->lab.sampler.n_rounds = 0; /* --runs is of the profile */
+    h->lab.sampler.n_rounds = 0; /* --runs applies to the profile */
     h->lab.timeout_ns = 0;
     h->batches = as_options_text(options, "batches");
     h->cachegrind = as_options_text(options, "counters") != NULL;
@@ -97,7 +97,7 @@ static assay_status facts_keep(assay_env *env, const as_profile_how *h, const as
     return as_lab_keep(env, &h->store, "profile", trace->name, records, f->n_trials ? 2 : 1, f, &id);
 }
 
-/* What was measured may not be all that was asked for. */
+/* The measurement may be incomplete. */
 static assay_status whole(assay_env *env, assay_status measured, const assay_trace *trace, uint64_t n_runs, as_trace_state state,
                           const char *reason)
 {
@@ -141,7 +141,7 @@ static assay_status model_profile(assay_env *env, const assay_model *model, cons
     if (status == ASSAY_OK && h->both)
         measured = status = both_run(env, plan, h, &trial);
     if (status == ASSAY_CANCELLED && trace && trace->n_runs)
-        status = ASSAY_OK; /* what was measured is kept; the status still says incomplete */
+        status = ASSAY_OK; /* what was measured is stored; the status still says incomplete */
     as_trace_state state = trial ? trial->state : AS_TRACE_COMPLETE;
     const char    *reason = trial ? trial->reason : "";
     as_stage_begin(env, AS_PHASE_ANALYSE, "", (double)NAN, 0);

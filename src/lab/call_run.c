@@ -1,4 +1,4 @@
-/* call_run.c - one run on your own data, as calls: what was planned and what came out, to files and for people. */
+/* call_run.c - one run on the user's data, as calls: the plan and the outputs, written to files and shown. */
 #include <string.h>
 
 #include "base/file.h"
@@ -6,7 +6,7 @@
 #include "lab/tell.h"
 #include "run/run.h"
 
-/* --- Telling ------------------------------------------------------------------------------------------------ */
+/* --- Showing ------------------------------------------------------------------------------------------------ */
 
 static assay_status format_read(assay_env *env, const char *what, const char *format, bool *json)
 {

@@ -94,7 +94,7 @@ static as_history_point point_of(const as_past *p)
                               .hi = p->hi_ns};
 }
 
-/* Names near the one that was asked for help more than the list. */
+/* Names similar to the one asked for help more than the whole list. */
 static assay_status unknown(assay_env *env, as_store *store, as_arena *arena, const char *name)
 {
     as_case_count *cases;

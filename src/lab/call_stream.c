@@ -1,4 +1,4 @@
-/* call_stream.c - a network in a control loop, as a call: answers one by one, and facts about how late they were. */
+/* call_stream.c - a network in a control loop, as a call: answers one by one, and facts about their latency. */
 #include <string.h>
 
 #include "analysis/analysis.h"
@@ -8,7 +8,7 @@
 
 static const char *input_name(const assay_model *m, int i) { return m->values[m->inputs[i]].name; }
 
-/* The symbol is 1 in a stream; an option may say so, and nothing else. */
+/* The symbol is 1 in a stream; an option may set it to 1, but to nothing else. */
 static assay_status size_is_one(assay_env *env, const assay_model *m, const char *key, int64_t *size, bool *is_set)
 {
     if (*is_set && *size != 1)
@@ -24,7 +24,7 @@ static assay_status size_is_one(assay_env *env, const assay_model *m, const char
     return ASSAY_OK;
 }
 
-/* The sample has no file. */
+/* The sample comes from the stream, not from a file. */
 static assay_status files_check(assay_env *env, const assay_model *m, const as_plan_options *how)
 {
     const char *names[AS_MAX_ANSWERS];
@@ -55,7 +55,7 @@ static assay_status timespans_check(assay_env *env, const assay_model *m, const 
     return ASSAY_OK;
 }
 
-/* A value that is neither in the stream nor in a file would be random, and nobody wants that in a loop. */
+/* An input that is neither in the stream nor in a file would be random, which is never wanted in a control loop. */
 static assay_status others_check(assay_env *env, const assay_plan *plan)
 {
     const assay_model *m = plan->model;
@@ -72,7 +72,7 @@ static assay_status others_check(assay_env *env, const assay_plan *plan)
     return ASSAY_OK;
 }
 
-/* A network that gives its state away and gets none back would forget it after every sample, and nobody would notice. */
+/* A network whose state is an output but not an input would silently forget it after every sample. */
 static assay_status memory_check(assay_env *env, const assay_model *m)
 {
     as_state_pair pairs[AS_MAX_STATES];
@@ -100,7 +100,7 @@ static assay_status how_read(assay_env *env, const assay_model *m, const assay_o
     AS_TRY(as_stream_settings_read(env, options, settings));
     how->stream = true;
     AS_TRY(memory_check(env, m));
-    AS_TRY(files_check(env, m, how)); /* before planning, which would find the files to be of the wrong size */
+    AS_TRY(files_check(env, m, how)); /* before planning, which would report that the files have the wrong size */
     AS_TRY(timespans_check(env, m, how, settings->has_timespans));
     AS_TRY(size_is_one(env, m, "batch", &how->batch, &how->batch_is_set));
     return size_is_one(env, m, "seq", &how->seq, &how->seq_is_set);
@@ -108,7 +108,7 @@ static assay_status how_read(assay_env *env, const assay_model *m, const assay_o
 
 /* --- Streaming ------------------------------------------------------------------------------------------------ */
 
-/* What was answered is kept, whatever ended it; the first sentence stands. */
+/* The answers so far are kept, whatever ended the stream; the first error message is kept. */
 static assay_status answers_give(assay_env *env, assay_instance *instance, const as_stream_settings *settings,
                                  const as_answer_files *files, as_stream_report *report)
 {

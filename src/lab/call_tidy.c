@@ -1,4 +1,5 @@
-/* call_tidy.c - housekeeping of a store as calls: records out of it, runs removed, carried to another store, and all of it verified. */
+/* call_tidy.c - housekeeping of a store as calls: takes records out, removes runs, copies runs to another store, verifies
+ * everything. */
 #include "base/file.h"
 #include "lab/baseline.h"
 #include "lab/calls.h"
@@ -32,7 +33,7 @@ assay_status assay_stored_trace(assay_env *env, int64_t id, size_t place, const 
     return status;
 }
 
-/* --- Away, out and in ------------------------------------------------------------------------------------------- */
+/* --- Removing, exporting, importing ------------------------------------------------------------------------------------------- */
 
 assay_status assay_stored_remove(assay_env *env, const int64_t *ids, size_t n, const assay_options *options)
 {
@@ -43,7 +44,7 @@ assay_status assay_stored_remove(assay_env *env, const int64_t *ids, size_t n, c
     return status;
 }
 
-/* Oldest first, so that ids come in the same order where they go. */
+/* Oldest first, so that the ids have the same order in the other store. */
 static assay_status ids_all(assay_env *env, as_store *store, as_arena *arena, const int64_t **out, size_t *n)
 {
     as_stored_run *runs;
@@ -94,9 +95,9 @@ assay_status assay_stored_import(assay_env *env, const char *path, const assay_o
     return status;
 }
 
-/* --- Whole? ------------------------------------------------------------------------------------------------------ */
+/* --- Verifying ------------------------------------------------------------------------------------------------------ */
 
-/* What a check would run: the programs, models and data of a baseline. */
+/* The objects that a check would need: the programs, models and data of a baseline. */
 static assay_status objects_verify(assay_env *env, as_store *store, const char *name, size_t *n)
 {
     as_baseline *b;

@@ -29,12 +29,12 @@ bool as_trials_have(assay_trace *const *trials, size_t n)
     return false;
 }
 
-/* What was measured is kept and handed over; the status is that of the measurement. */
+/* Stores what was measured and hands it over; the status is that of the measurement. */
 assay_status as_facts_give(assay_env *env, const as_store_options *o, const char *kind, const char *title, assay_facts *f,
                            assay_status measured, assay_facts **out)
 {
     int64_t id;
-    AS_TRY(as_facts_done(f, out)); /* a store that cannot be had does not lose the result */
+    AS_TRY(as_facts_done(f, out)); /* a store that cannot be opened does not lose the result */
     AS_TRY(as_lab_keep(env, o, kind, title, (const assay_trace *const *)f->trials, f->n_trials, f, &id));
     uint64_t n_rounds = 0;
     for (size_t i = 0; i < f->n_trials; i++)
@@ -130,7 +130,7 @@ static assay_status case_speak(assay_env *env, const as_bench_case *c, FILE *in,
     return status;
 }
 
-static FILE *stream_of(int fd, const char *mode)
+FILE *as_stream_of(int fd, const char *mode)
 {
     int   own = dup(fd);
     FILE *file = own < 0 ? NULL : fdopen(own, mode);
@@ -141,14 +141,14 @@ static FILE *stream_of(int fd, const char *mode)
 
 static assay_status files_speak(assay_env *env, const as_bench_case *c, int in_fd, int out_fd)
 {
-    FILE        *in = stream_of(in_fd, "r"), *out = stream_of(out_fd, "w");
+    FILE        *in = as_stream_of(in_fd, "r"), *out = as_stream_of(out_fd, "w");
     assay_status status =
         in && out ? case_speak(env, c, in, out)
                   : as_fail(env, ASSAY_IO, "speak: cannot open file descriptor %d: %s", in ? out_fd : in_fd, strerror(errno));
     if (in)
         fclose(in);
     if (out)
-        fclose(out); /* every answer was flushed as it was given */
+        fclose(out); /* every answer was flushed when it was written */
     return status;
 }
 
@@ -181,7 +181,7 @@ static assay_status check_judge(assay_env *env, as_check *c, const char *name, c
     assay_facts *f = as_facts_of_check(env, &result, title);
     if (!f)
         return as_fail(env, ASSAY_NO_MEMORY, "check: not enough memory for the result");
-    for (int i = 0; i < c->n; i++) /* those that there are, side by side */
+    for (int i = 0; i < c->n; i++) /* moves the existing trials together */
         if (c->trials[i]) {
             assay_trace *t = c->trials[i];
             c->trials[i] = NULL;
@@ -213,7 +213,7 @@ assay_status as_check_run(assay_env *env, const char *baseline, const as_check_o
 
 assay_status assay_check(assay_env *env, const char *baseline, const assay_options *options, assay_facts **out, int *exit_code)
 {
-    static const char *const keys[] = {"baseline", AS_CHECK_KEYS, NULL}; /* the verb names the baseline by an option */
+    static const char *const keys[] = {"baseline", AS_CHECK_KEYS, NULL}; /* the verb takes the baseline's name from an option */
     as_check_options         o;
     AS_TRY(as_options_only(env, options, "assay_check", keys));
     AS_TRY(as_check_options_read(env, options, &o));

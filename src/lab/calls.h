@@ -1,4 +1,5 @@
-/* calls.h - which options the public calls of the laboratory take, and so the verbs that do the same and print it; and how the calls end. */
+/* calls.h - which options the public calls of the laboratory take, and so the verbs that print the results of these calls; and
+ * how the calls end. */
 #ifndef AS_LAB_CALLS_H
 #define AS_LAB_CALLS_H
 
@@ -7,7 +8,7 @@
                          "weights-as", "winograd"
 #define AS_BENCH_KEYS    AS_CASE_KEYS, "suite", "budget", "runs", "warmup", "target-width", "timeout", "clock", "layout-of-memory", \
                          "check", "samples", "store"
-#define AS_COMPARE_KEYS  AS_CASE_KEYS, "vary", "device", "budget", "runs", "warmup", "timeout", "clock", "layout-of-memory", "check", "samples", \
+#define AS_COMPARE_KEYS  AS_CASE_KEYS, "vary", "metric", "device", "budget", "runs", "warmup", "timeout", "clock", "layout-of-memory", "check", "samples", \
                          "margin", "alpha", "store"
 #define AS_BASELINE_KEYS AS_CASE_KEYS, "suite", "description", "budget", "timeout", "store"
 #define AS_CHECK_KEYS    "threshold", "severity", "alpha", "fail-on", "cross-machine", "budget", "timeout", "clock", "seed", "samples", \
@@ -18,7 +19,9 @@
 #define AS_STORE_KEYS    "store"
 #define AS_HISTORY_KEYS  "cross-machine", "store"
 #define AS_DEVICES_KEYS  "measure", "device", "threads", "require"
+#define AS_SELFTEST_KEYS "stats", "full", "cells", "seed", "state"
 #define AS_NOISE_KEYS    "seed", "budget", "store"
+#define AS_RECORD_KEYS   "pid", "rate", "call-graph", "time", "trace", "store"
 #define AS_STREAM_KEYS   AS_PLAN_KEYS, "stream", "state-out", "rate", "deadline", "format"
 /* clang-format on */
 #define AS_NOISE_BUDGET "12s" /* of assay_noise(), all trials together */
@@ -31,16 +34,20 @@
 
 /* The facts own the trials from now on. */
 void as_trials_give(assay_facts *f, assay_trace **trials, size_t n, const as_lab_settings *s);
-/* Does any of them hold a measurement?  One that was stopped while its answers were checked does not. */
+/* Whether any of them holds a measurement.  A trial that was stopped while its answers were checked does not. */
 bool as_trials_have(assay_trace *const *trials, size_t n);
-/* What was measured is kept and handed over; the status is that of the measurement. */
+/* Stores what was measured and hands it over; the status is that of the measurement. */
 assay_status as_facts_give(assay_env *env, const as_store_options *o, const char *kind, const char *title, assay_facts *f,
                            assay_status measured, assay_facts **out);
 
-/* The store of a call that only looks into it, or tidies it; `what` begins the sentence that refuses other options. */
+/* The store of a call that only reads or tidies it; `what` begins the message that refuses other options. */
 assay_status as_call_store(assay_env *env, const char *what, const assay_options *options, as_store **out);
 
-/* Which output goes to which file: options output and state-out, each "NAME=FILE" or "FILE".  Texts are the model's and the options'. */
+/* A stream of its own on a descriptor that stays open; NULL: errno says why. */
+FILE *as_stream_of(int fd, const char *mode);
+
+/* Which output goes to which file: options output and state-out, each "NAME=FILE" or "FILE".  The texts belong to the model and
+ * the options. */
 enum { AS_MAX_ANSWERS = 64 };
 typedef struct as_answer_files {
     const char *name[AS_MAX_ANSWERS + AS_MAX_STATES], *path[AS_MAX_ANSWERS + AS_MAX_STATES];
@@ -48,10 +55,10 @@ typedef struct as_answer_files {
 } as_answer_files;
 assay_status as_answer_files_read(assay_env *env, const assay_model *model, const assay_options *options, as_answer_files *out);
 assay_status as_answer_files_save(assay_env *env, const assay_instance *instance, const as_answer_files *files);
-/* The outputs on one screen, with the time that the run took and where they were written; the brief borrows from the model. */
+/* The outputs on one screen, with the time of the run and the files written; the brief borrows from the model. */
 void as_outputs_brief(const assay_instance *instance, const as_answer_files *files, double ns, as_brief *b);
 
-/* All of assay_stream() but the facts.  *report tells of the answers that were given, whatever ended it. */
+/* All of assay_stream() except the facts.  *report covers the answers given, whatever ended the stream. */
 assay_status as_stream_answer(assay_env *env, const assay_model *model, const assay_options *options, int in_fd, int out_fd,
                               as_stream_report *report);
 

@@ -1,4 +1,4 @@
-/* cases.c - words, options and suite lines to cases: every axis gets its values, and the axes multiply. */
+/* cases.c - turns words, options and suite lines into cases: every axis gets its values, and the axes multiply. */
 #include "lab/cases.h"
 
 #include <math.h>
@@ -16,12 +16,12 @@ typedef struct axis {
     const char  *key, *standard;
     const char **values;
     int          n;
-    bool         of_spec; /* a key of the workload, else an option */
+    bool         of_spec; /* a key of the workload; otherwise an option */
 } axis;
 
 /* One line of a suite, or one argument. */
 typedef struct line {
-    const char   *name; /* as given, without the words behind a workload's ':' */
+    const char   *name; /* as given, without the words after a workload's ':' */
     const as_zoo *zoo;  /* a workload; NULL: a model */
     axis          axes[MAX_AXES];
     int           n_axes;
@@ -72,7 +72,7 @@ static assay_status note(reader *r, const char *text)
 
 /* --- Words ----------------------------------------------------------------------------------------- */
 
-/* "; did you mean 'x'?" or what there is. */
+/* "; did you mean 'x'?" or the list of known names. */
 static assay_status fail_word(reader *r, const char *what, const char *word, const char *const *words)
 {
     const char *near = as_nearest(word, words);
@@ -109,7 +109,7 @@ static assay_status list_split(reader *r, const char *key, const char *text, con
     return ASSAY_OK;
 }
 
-/* "null:gemm=5us,*=2us" has commas of its own: what is OP=TIME belongs to the device before it. */
+/* "null:gemm=5us,*=2us" contains commas: a part OP=TIME belongs to the device before it. */
 static assay_status devices_join(reader *r, const char **values, int *n)
 {
     int kept = 0;
@@ -180,7 +180,7 @@ static assay_status key_check(reader *r, const line *l, const char *key)
         keys[n++] = p->key;
     for (int i = 0; line_options[i]; i++) {
         bool is_shape = !strcmp(line_options[i], "batch") || !strcmp(line_options[i], "seq");
-        if (!l->zoo || !is_shape) /* a workload has them as keys or not at all */
+        if (!l->zoo || !is_shape) /* a workload takes these as keys or not at all */
             keys[n++] = line_options[i];
     }
     keys[n] = NULL;
@@ -208,13 +208,13 @@ static assay_status axis_add(reader *r, line *l, const char *key, const char *te
     return strcmp(key, "device") ? ASSAY_OK : devices_join(r, a->values, &a->n);
 }
 
-/* An option's values become an axis where the line says nothing itself. */
+/* An option's values become an axis where the line does not set it. */
 static assay_status axis_default(reader *r, line *l, const char *key, const char *text)
 {
     return axis_find(l, key) || !text ? ASSAY_OK : axis_add(r, l, key, text);
 }
 
-/* What another name stands for; NULL: it is not one. */
+/* The name that an alias stands for; NULL: not an alias. */
 static const char *alias_find(const char *name)
 {
     for (const as_zoo_alias *a = as_zoo_aliases; a->name; a++)
@@ -223,7 +223,7 @@ static const char *alias_find(const char *name)
     return NULL;
 }
 
-/* elementwise:multiply is elementwise:mul: the alias of a whole workload is good for its word, too. */
+/* elementwise:multiply is elementwise:mul: an alias of a whole workload also works for its word. */
 static const char *plain_word(const as_zoo *zoo, const char *word)
 {
     size_t      n = strlen(zoo->name);
@@ -249,7 +249,7 @@ static assay_status words_check(reader *r, const line *l)
 
 /* --- Sizes --------------------------------------------------------------------------------------------- */
 
-/* Numbers in "512x512", 0 where it is not of that form. */
+/* How many numbers "512x512" has; 0 if it does not have that form. */
 static int size_dims(const char *text)
 {
     int n = 0;
@@ -272,7 +272,7 @@ static bool size_fits(const as_zoo_axes *axes, const char *text)
     return n >= axes->min_dims && n <= axes->max_dims;
 }
 
-/* Sizes of the command line are for all workloads: each takes those of its form, and its own standard when there is none. */
+/* Sizes of the command line apply to all workloads: each takes those of its own form, or its standard size if there are none. */
 static assay_status sizes_default(reader *r, line *l)
 {
     const char *text = r->options->sizes, *values[MAX_VALUES];
@@ -309,7 +309,7 @@ static assay_status own_sizes_check(reader *r, line *l)
     return ASSAY_OK;
 }
 
-/* A transposed operand needs two axes: such a pair is left out, not refused. */
+/* A transposed operand needs two axes: a combination without them is left out, not refused. */
 static bool goes_together(const char *layout, const char *size)
 {
     return !layout || !size || strcmp(layout, "transposed") || size_dims(size) > 1;
@@ -339,7 +339,7 @@ assay_status as_case_options_read(assay_env *env, const assay_options *options, 
     return as_options_read(env, options, as_case_members, out);
 }
 
-/* An option of the command line that some lines have no use for. */
+/* An option of the command line that some lines do not use. */
 static assay_status option_axis(reader *r, line *l, const char *option, const char *text, const char *key)
 {
     bool has = l->zoo && param_find(l->zoo, key);
@@ -350,12 +350,12 @@ static assay_status option_axis(reader *r, line *l, const char *option, const ch
     return note(r, as_arena_printf(&r->out->arena, "%s has no %s: --%s %s does not apply", l->name, key, option, text));
 }
 
-/* Options of the user that change what is measured are axes of one value, so that they are in the name. */
+/* The user's options that change what is measured become axes with one value, so that they are part of the name. */
 static assay_status options_add(reader *r, line *l)
 {
     const as_case_options *o = r->options;
     bool                   winograd = false;
-    if (!l->zoo) { /* a workload has them as keys, or not at all */
+    if (!l->zoo) { /* a workload takes these as keys, or not at all */
         AS_TRY(axis_default(r, l, "batch", o->batch));
         AS_TRY(axis_default(r, l, "seq", o->seq));
     }
@@ -381,7 +381,7 @@ static assay_status line_complete(reader *r, line *l)
         AS_TRY(option_axis(r, l, "sizes", r->options->sizes, "size"));
     AS_TRY(option_axis(r, l, "dtypes", r->options->dtypes, "dtype"));
     AS_TRY(option_axis(r, l, "layout", r->options->layout, "layout"));
-    if (l->zoo) { /* a model's own are options that its plan reads */
+    if (l->zoo) { /* those of a model are options that its plan reads */
         AS_TRY(option_axis(r, l, "batch", r->options->batch, "batch"));
         AS_TRY(option_axis(r, l, "seq", r->options->seq, "seq"));
     }
@@ -395,7 +395,7 @@ static assay_status line_complete(reader *r, line *l)
 
 /* --- Cases --------------------------------------------------------------------------------------------- */
 
-/* One choice of every axis: which value each has. */
+/* One value of every axis. */
 typedef struct pick {
     const line *l;
     int         at[MAX_AXES];
@@ -409,7 +409,7 @@ static const char *picked(const pick *p, const char *key)
     return NULL;
 }
 
-/* "512" for "512x512"; only where a single number is no size itself. */
+/* "512" for "512x512"; only where a single number is not itself a size. */
 static size_t square_length(const as_zoo *zoo, const char *size)
 {
     size_t n = strcspn(size, "x");
@@ -419,7 +419,7 @@ static size_t square_length(const as_zoo *zoo, const char *size)
 
 typedef enum name_form { FORM_ID, FORM_NAME, FORM_FAMILY } name_form;
 
-/* The parts that every workload has in the same place, and then what is left as key=value. */
+/* First the parts that every workload has in the same place, then the rest as key=value. */
 static const char *const placed[] = {"size", "dtype", "layout", NULL};
 static const char *const placed_last[] = {"device", "threads", NULL};
 
@@ -503,7 +503,7 @@ static void spec_make(reader *r, const pick *p, as_bench_case *c)
     as_text_drop(&t);
 }
 
-/* The user's options that a model or a plan reads, and the case's own.  What a workload is made of stands in its name. */
+/* The user's options that a model or a plan reads, and the case's own.  The parameters of a workload are in its name. */
 static assay_status case_fill(reader *r, const pick *p, as_bench_case *c)
 {
     const as_case_options *o = r->options;
@@ -553,7 +553,7 @@ static assay_status case_add(reader *r, const pick *p)
     return ASSAY_OK;
 }
 
-/* The last axis turns fastest: cases of one size follow each other. */
+/* The last axis varies fastest: cases of one size follow each other. */
 static bool pick_next(pick *p)
 {
     for (int i = p->l->n_axes - 1; i >= 0; i--) {
@@ -587,7 +587,7 @@ static const as_zoo *workload_find(const char *name, size_t n)
     return NULL;
 }
 
-/* The sentence about a model that is not there is the loader's own. */
+/* For a missing model, the loader's own message is used. */
 static assay_status model_check(reader *r, const char *name)
 {
     assay_model *model = NULL;
@@ -614,7 +614,7 @@ static assay_status line_begin(reader *r, const char *name, line *l)
     return l->name ? ASSAY_OK : no_memory(r);
 }
 
-/* "key=a,b" or, of an argument, words for the workload's own variant. */
+/* "key=a,b" or, in an argument, words that select the workload's variant. */
 static assay_status item_add(reader *r, line *l, const char *item)
 {
     const char *equals = strchr(item, '=');
@@ -627,7 +627,7 @@ static assay_status item_add(reader *r, line *l, const char *item)
     return axis_add(r, l, key, equals ? equals + 1 : item);
 }
 
-/* "add,mul" or "size=64x64,128x128,dtype=f16": a word without '=' goes on with the list before it. */
+/* "add,mul" or "size=64x64,128x128,dtype=f16": a word without '=' continues the list before it. */
 static assay_status words_add(reader *r, line *l, const char *words)
 {
     char *copy = as_arena_text(&r->out->arena, words);
@@ -647,7 +647,7 @@ static assay_status words_add(reader *r, line *l, const char *words)
     return ASSAY_OK;
 }
 
-/* "bench:matmul" is what compare calls the workload matmul; "multiply" is elementwise:mul to others. */
+/* compare calls the workload matmul "bench:matmul"; other tools call elementwise:mul "multiply". */
 static const char *plain_name(const char *name)
 {
     static const char prefix[] = "bench:";

@@ -32,7 +32,7 @@ static void end(fixture *f)
     assay_env_free(f->env);
 }
 
-/* What the options say by now. */
+/* The options as set so far. */
 static const as_case_options *said(const fixture *f)
 {
     static as_case_options o;
@@ -291,7 +291,7 @@ Test(cases, bad_options_and_too_many_cases_are_refused)
     end(&f);
 }
 
-/* Every line of the suite that is shipped opens. */
+/* Every line of the suite that we ship can be opened. */
 Test(cases, the_default_suite_can_be_measured)
 {
     fixture     f = begin();

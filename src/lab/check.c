@@ -1,4 +1,4 @@
-/* check.c - a baseline run again, in turns with today's program. */
+/* check.c - runs a baseline again, in turns with today's program. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ typedef struct checker {
     const as_baseline *b;
     as_check          *c;
     bool               foreign;
-    char               folder[4096]; /* where objects have the names that they had, while a case is run; "" when there is none */
+    char               folder[4096]; /* where objects have their original names while a case runs; "": none */
     const char       **made;
     int                n_made, cap_made; /* files and directories below it, in the order in which they were made */
 } checker;
@@ -66,7 +66,7 @@ static assay_status folder_make(checker *k)
     return status;
 }
 
-/* The directories on the way to a file below the folder. */
+/* Makes the directories that lead to a file below the folder. */
 static assay_status way_make(checker *k, char *path)
 {
     for (char *slash = path + strlen(k->folder); (slash = strchr(slash + 1, '/'));) {
@@ -79,7 +79,7 @@ static assay_status way_make(checker *k, char *path)
     return ASSAY_OK;
 }
 
-/* A model is read by its suffix and finds its data by their names, and an object has neither: a link to it has. */
+/* A model is read by its suffix and finds its data by name.  An object has neither, so a link with the right name is made. */
 static assay_status link_make(checker *k, const as_artefact *a, char *path, size_t size)
 {
     char object[4096];
@@ -156,8 +156,8 @@ static void case_note(checker *k, int i, const as_duel_rules *rules, assay_statu
 
 /* --- Another machine ------------------------------------------------------------------------------------------ */
 
-/* Numbers of two machines say nothing about a change, but for code that stays in a cache the low quantiles say how the machines differ.
- * So there is no verdict, and the reason says what was seen. */
+/* Numbers of two machines do not show a change.  For code that stays in a cache, though, the low quantiles show how the machines
+ * differ.  So there is no verdict, and the reason says what was seen. */
 static void foreign_note(checker *k, int i, const assay_trace *t, uint64_t cache_bytes)
 {
     const as_baseline_case *b = &k->b->cases[i];
@@ -220,15 +220,15 @@ static assay_status foreign_run(checker *k, int i, const as_lab_settings *s)
 
 /* --- All ------------------------------------------------------------------------------------------------------- */
 
-/* One that cannot be run says so and the others go on; after a cancel they are told one by one. */
+/* A case that cannot run says so and the others continue; after a cancel the remaining cases are reported one by one. */
 static assay_status case_do(void *arg, int i, const as_lab_settings *s, assay_trace **trial)
 {
     checker *k = arg;
-    (void)trial; /* it is the check's */
+    (void)trial; /* the check owns it */
     k->c->cases[i].name = k->b->cases[i].name;
     if (as_cancelled(k->env)) {
         k->c->cases[i].incomplete =
-            k->c->trials[i] ? NULL : "not started: stopped early"; /* one that was to go on has had its own budget */
+            k->c->trials[i] ? NULL : "not started: stopped early"; /* a case that was about to continue has had its own budget */
         return ASSAY_OK;
     }
     assay_status status = k->foreign ? foreign_run(k, i, s) : case_run(k, i, s);

@@ -1,4 +1,4 @@
-/* compile.c - a plan and the one that goes op by op, as the arms of a trial. */
+/* compile.c - a compiled plan and the op-by-op plan, as the candidates of a trial. */
 #include "lab/compile.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ static assay_status instance_run(assay_env *env, const assay_plan *plan, uint64_
     return as_instance_step(AS_RUN(env), *out);
 }
 
-/* A gain in speed is none if the answers differ: the largest difference is told with it. */
+/* A gain in speed means nothing if the answers differ, so the largest difference is reported with it. */
 static assay_status difference(assay_env *env, const assay_plan *const *plans, uint64_t seed, double *out)
 {
     assay_instance *instances[AS_N_COMPILE_ARMS] = {NULL};

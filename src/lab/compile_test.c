@@ -43,11 +43,12 @@ Test(compile, arms_are_op_by_op_and_compiled)
     expect_eq(b.trial->state, AS_TRACE_COMPLETE);
     expect_str(b.trial->arms[AS_COMPILE_OFF].name, "compile=off");
     expect_str(b.trial->arms[AS_COMPILE_ON].name, "compile=on");
-    expect(isnan(b.trial->arms[0].plan_ns) && isnan(b.trial->arms[1].plan_ns)); /* the clock is told, and planning tells none */
+    expect(isnan(b.trial->arms[0].plan_ns) && isnan(b.trial->arms[1].plan_ns)); /* the clock is simulated, and planning does not
+                                                                                 * move it */
     bench_close(&b);
 }
 
-/* On the null device a call takes what it takes: the ratio of all blocks is that of two calls, exactly. */
+/* On the null device every call takes exactly its given time, so the ratio of the blocks is exactly that of two calls. */
 Test(compile, the_ratio_is_that_of_the_calls)
 {
     bench   b = bench_open("cnn-bn", "null:*=5us");

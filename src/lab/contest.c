@@ -1,4 +1,4 @@
-/* contest.c - arms and rows from the command line; one trial a row. */
+/* contest.c - candidates and rows from the command line; one trial per row. */
 #include "lab/contest.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ typedef struct maker {
     int                       n_axes;
     const char *const        *args;
     int                       n_args;
-    bool                      by_args; /* arms are the arguments; else the values of the first axis */
+    bool                      by_args; /* candidates are the arguments; otherwise the values of the first axis */
 } maker;
 
 static assay_status no_room(assay_env *env)
@@ -35,7 +35,7 @@ static assay_status no_room(assay_env *env)
 
 /* --- Axes ---------------------------------------------------------------------------------------------- */
 
-/* Commas separate values; of devices, what is OP=TIME belongs to the one before it: null:gemm=5us,*=2us. */
+/* Commas separate values; for devices, a part OP=TIME belongs to the device before it: null:gemm=5us,*=2us. */
 static assay_status axis_add(maker *m, const char *key, const char *list)
 {
     if (m->n_axes == MAX_VARY)
@@ -86,9 +86,9 @@ static assay_status axes_read(maker *m)
     return ASSAY_OK;
 }
 
-/* --- One case of an arm and a row ------------------------------------------------------------------------- */
+/* --- One case of a candidate and a row ------------------------------------------------------------------------- */
 
-/* What a key of --vary is called as an option; NULL: it is a parameter of the model. */
+/* The option that a key of --vary names; NULL: it is a parameter of the model. */
 static const char *option_of(const char *key, bool workload)
 {
     static const struct {
@@ -96,7 +96,7 @@ static const char *option_of(const char *key, bool workload)
     } names[] = {{"threads", "threads"},   {"batch", "batch"},           {"seq", "seq"},        {"compile", "compile"},
                  {"winograd", "winograd"}, {"weights-as", "weights-as"}, {"device", "devices"}, {"size", "sizes"},
                  {"sizes", "sizes"},       {"dtype", "dtypes"},          {"dtypes", "dtypes"},  {"layout", "layout"}};
-    const size_t of_both = 7; /* the rest are of workloads; a model may have a parameter of that name */
+    const size_t of_both = 7; /* the others apply to workloads only; a model may have a parameter of that name */
     if (!strcmp(key, "precision"))
         return workload ? "dtypes" : "weights-as";
     for (size_t i = 0; i < (workload ? AS_COUNT(names) : of_both); i++)
@@ -105,28 +105,29 @@ static const char *option_of(const char *key, bool workload)
     return NULL;
 }
 
-/* A key that is no option must be a parameter of the model, and weights must fit: asked now, in one sentence, and not of every row. */
+/* A key that is not an option must be a parameter of the model, and weights must fit: checked here once, with one message, not
+ * for every row. */
 static assay_status keys_check(maker *m, const as_bench_case *c, bool workload)
 {
     assay_model *model = NULL;
     bool         asks = m->user->cases.weights != NULL;
     for (int i = 0; i < m->n_axes; i++)
         asks = asks || !option_of(m->axes[i].key, workload);
-    if (!asks || c->is_workload) /* a workload's are known already */
+    if (!asks || c->is_workload) /* those of a workload are known already */
         return ASSAY_OK;
     assay_status status = as_model_load(m->env, c->spec, &c->model, &model);
     assay_model_free(model);
     return status;
 }
 
-/* at: the value of every axis, -1 where it is not this one's. */
+/* at: the value of every axis; -1: the axis does not apply here. */
 static assay_status cases_of(maker *m, const char *arg, bool workload, const int *at, as_bench_cases **out)
 {
     as_case_options o = m->user->cases;
     as_text         spec = {0};
     assay_status    status = ASSAY_OK;
     as_text_printf(&spec, "%s", arg);
-    if (!o.devices || strchr(o.devices, ',')) /* several are an axis */
+    if (!o.devices || strchr(o.devices, ',')) /* several devices are an axis */
         o.devices = m->user->device;
     for (int i = 0; i < m->n_axes && status == ASSAY_OK; i++) {
         const axis *a = &m->axes[i];
@@ -182,7 +183,7 @@ static double number_of(const char *text)
     return *text ? value : NAN;
 }
 
-/* The part of a case's id that is its size: behind the workload. */
+/* The size in a case's id: the part after the workload. */
 static const char *size_of(as_arena *arena, const as_bench_case *c)
 {
     const char *slash = strchr(c->id, '/');
@@ -209,7 +210,8 @@ static assay_status row_add(maker *m, const char *label, double value, as_bench_
         return no_room(m->env);
     for (int i = 0; i < c->n_arms; i++) {
         cases[i] = &lists[i]->items[k];
-        if (as_bench_case_is_told(cases[i]) != as_bench_case_is_told(cases[0])) /* its clock would stand still for the other */
+        if (as_bench_case_is_told(cases[i]) != as_bench_case_is_told(cases[0])) /* the simulated clock would stand still for the
+                                                                                 * other one */
             return as_fail(
                 m->env, ASSAY_BAD_INPUT,
                 "compare: %s: the times of a null device are simulated and those of %s are measured: they cannot be compared",
@@ -229,7 +231,7 @@ static const char *label_of(maker *m, const int *at, int first)
     return kept;
 }
 
-/* All arms at one choice of the axes of rows. */
+/* All candidates at one choice of values for the row axes. */
 static assay_status rows_at(maker *m, int *at, int first)
 {
     as_contest     *c = m->c;
@@ -284,7 +286,7 @@ static assay_status arms_name(maker *m)
     for (int i = 0; c->arms && i < c->n_arms; i++) {
         c->arms[i] = m->by_args ? m->args[i] : as_arena_printf(&c->arena, "%s=%s", m->axes[0].key, m->axes[0].values[i]);
         for (int k = 0; m->by_args && k < i; k++)
-            if (!strcmp(m->args[i], m->args[k])) /* the same twice is a test of the laboratory, and legal */
+            if (!strcmp(m->args[i], m->args[k])) /* the same model twice is allowed: it tests the laboratory */
                 c->arms[i] = as_arena_printf(&c->arena, "%s (%d)", m->args[i], i + 1);
         if (!c->arms[i])
             return no_room(m->env);
@@ -292,9 +294,9 @@ static assay_status arms_name(maker *m)
     return c->arms ? ASSAY_OK : no_room(m->env);
 }
 
-/* --- What it is called ---------------------------------------------------------------------------------------- */
+/* --- Its name ---------------------------------------------------------------------------------------- */
 
-/* "1, 2, 4, 8", and of two with another joint; of many the first ones. */
+/* "1, 2, 4, 8"; two values may have another separator; of many values only the first are listed. */
 static const char *list_join(as_arena *arena, const char *const *items, int n, const char *joint_of_two)
 {
     as_text text = {0};
@@ -334,7 +336,7 @@ static assay_status contest_fill(maker *m)
     for (bool more = true; more;) {
         AS_TRY(rows_at(m, at, first));
         more = false;
-        for (int i = m->n_axes - 1; i >= first && !more; i--) { /* the last axis turns fastest */
+        for (int i = m->n_axes - 1; i >= first && !more; i--) { /* the last axis varies fastest */
             at[i] = (at[i] + 1) % m->axes[i].n;
             more = at[i] != 0;
         }
@@ -349,8 +351,10 @@ static assay_status contest_fill(maker *m)
 
 assay_status as_contest_options_read(assay_env *env, const assay_options *options, as_contest_options *out)
 {
-    static const as_option_member members[] = {
-        AS_MEMBER(as_contest_options, GIVEN, "device", device), AS_MEMBER(as_contest_options, TEXTS, "vary", vary), {.key = NULL}};
+    static const as_option_member members[] = {AS_MEMBER(as_contest_options, GIVEN, "device", device),
+                                               AS_MEMBER(as_contest_options, TEXTS, "vary", vary),
+                                               AS_MEMBER(as_contest_options, TEXT, "metric", metric),
+                                               {.key = NULL}};
     *out = (as_contest_options){.device = NULL};
     size_t n_devices = as_options_texts(options, "device").n;
     if (n_devices > 1)
@@ -368,6 +372,7 @@ assay_status as_contest_read(assay_env *env, const char *const *args, int n_args
     if (!m.c)
         return no_room(env);
     assay_status status = contest_fill(&m);
+    m.c->metric = options->metric ? options->metric : "time";
     if (status == ASSAY_OK)
         *out = m.c;
     else
@@ -420,8 +425,7 @@ assay_status as_contest_run(assay_env *env, as_contest *c, const as_lab_settings
     assay_trace   **trials = AS_TAKE(&c->arena, assay_trace *, c->n_rows);
     if (!trials)
         return no_room(env);
-    for (int i = 0; i < c->n_rows && !roofs.n;
-         i++) /* as they are: a comparison measures no limits unless a result contradicts them */
+    for (int i = 0; i < c->n_rows && !roofs.n; i++) /* as stored: a comparison measures limits only if a result contradicts them */
         AS_TRY(as_lab_limits(env, c->rows[i].cases, c->n_arms, AS_ROOFS_LOOK, &roofs));
     own.roofs = &roofs;
     own.layers = true;

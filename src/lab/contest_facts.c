@@ -1,4 +1,4 @@
-/* contest_facts.c - what a comparison found, as facts: the duels, the sweep, and what it is called. */
+/* contest_facts.c - what a comparison found, as facts: the duels, the sweep, and the name. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void sweep_add(assay_facts *f, const as_contest *c, double margin)
         as_sweep_add(f, &sweep);
 }
 
-/* The batch that all candidates of all rows have; NaN: they differ, or have none. */
+/* The batch size that all candidates of all rows share; NaN: they differ, or have none. */
 static double batch_of(const as_contest *c)
 {
     double batch = as_bench_case_items(c->rows[0].cases[0]);
@@ -81,5 +81,7 @@ assay_status as_contest_facts(assay_env *env, const as_contest *c, const as_lab_
         return as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for the result");
     sweep_add(f, c, s->rules.margin);
     title_add(env, f, c);
+    if (strcmp(c->metric, "time"))
+        as_facts_note(f, AS_NOTE_METRIC, c->metric);
     return as_facts_done(f, out);
 }

@@ -1,4 +1,4 @@
-/* devices.c - the engines of this machine, and the limits of each. */
+/* devices.c - the devices of this machine, and the limits of each. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +14,12 @@
 
 enum { MOST = 64 };
 
-/* A device that was found, or asked for, and what it can do at most. */
+/* A device that was found or asked for, and its limits. */
 typedef struct row {
-    const char       *name, *text, *reason; /* reason: not usable, why */
+    const char       *name, *text, *reason; /* reason: why it is not usable */
     const as_backend *backend;
     as_caps           caps;
-    bool              has_caps, shown; /* shown: its limits are */
+    bool              has_caps, shown; /* shown: its limits are shown */
     as_roofs          roofs;
     char              source[1024];
 } row;
@@ -57,7 +57,7 @@ static void device_found(void *arg, const char *name, const char *text, const as
     t->failed = t->failed || !r->name || (text && !r->text) || (reason && !r->reason);
 }
 
-/* One that was asked for may be none of the list: "null:limit.fma.f32=1e9". */
+/* A device that was asked for may not be in the list: "null:limit.fma.f32=1e9". */
 static assay_status asked_add(assay_env *env, table *t, const char *spec)
 {
     as_device *device;
@@ -78,7 +78,7 @@ static assay_status asked_add(assay_env *env, table *t, const char *spec)
 typedef struct asking {
     assay_env   *env;
     as_roofs_how how;
-    int          n_threads; /* 0: nobody said how many */
+    int          n_threads; /* 0: not given */
     const char  *device;    /* NULL: all of them */
 } asking;
 
@@ -94,7 +94,8 @@ static as_roof_settings settings_of(const asking *q)
     return (as_roof_settings){.n_threads = 1, .progress = progress_tell, .progress_arg = q->env};
 }
 
-/* Without a number of threads those of all CPUs are meant; limits that a profile has measured, for one thread, are shown when there are no others. */
+/* Without a number of threads, the limits of all CPUs are shown; if there are none, those that a profile measured for one
+ * thread. */
 static assay_status cpu_ask(const asking *q, row *r)
 {
     as_roof_settings settings = settings_of(q);
@@ -109,7 +110,7 @@ static assay_status cpu_ask(const asking *q, row *r)
 static assay_status device_ask(const asking *q, row *r)
 {
     as_roof_settings settings = settings_of(q);
-    bool tells = !strcmp(r->backend->name, "null"); /* asked without limits, it has none; with them, they need no measuring */
+    bool tells = !strcmp(r->backend->name, "null"); /* without given limits it has none; given limits need no measuring */
     AS_TRY(as_device_open(q->env, r->name, 1, &settings.device));
     assay_status status =
         as_roofs_get(q->env, tells ? AS_ROOFS_MEASURE : q->how, &settings, &r->roofs, r->source, sizeof r->source);
@@ -165,7 +166,7 @@ void as_devices_free(as_devices *t)
     free(t);
 }
 
-/* --- For people ------------------------------------------------------------------------------------------ */
+/* --- As text ------------------------------------------------------------------------------------------ */
 
 static void roof_print(const as_trace_roof *r, FILE *file)
 {

@@ -1,6 +1,6 @@
-/* doctor.c - everything that can be measured here, and why not the rest, as one JSON object.
+/* doctor.c - everything that can be measured here, and why the rest cannot, as one JSON object.
  *
- * Sensors are tried and not asked: a value counts as available when it has just been read. */
+ * Sensors are tried: a value counts as available only when it has just been read. */
 #include "lab/doctor.h"
 
 #include <assert.h>
@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "sensor/sensor.h"
 
-enum { N_OTHERS = 32, N_COSTS = 5 }; /* facts of the machine and libraries that may be missing: fewer than this */
+enum { N_OTHERS = 32, N_COSTS = 5 }; /* upper bound of the facts and libraries that may be missing */
 
 typedef struct tried {
     const as_sensor *sensor;
@@ -36,7 +36,7 @@ typedef struct doctor {
     as_machine machine;
     tried     *sensors;
     size_t     n_sensors;
-    absence   *missing; /* one place for each value of a sensor and each other fact */
+    absence   *missing; /* one entry for each value of a sensor and each other fact */
     size_t     n_missing, cap_missing;
 } doctor;
 
@@ -55,7 +55,7 @@ static void put_fact(doctor *d, const char *key, const char *what, const as_know
         missing_add(d, what, fact->text);
 }
 
-/* A metric that may not be shown is our mistake; it is shown as such and not left out in silence. */
+/* A metric that may not be shown is a bug of ours; it is reported as such, not silently left out. */
 static void put_metric(doctor *d, const char *key, assay_metric m)
 {
     as_json_key(&d->w, key);
@@ -175,7 +175,7 @@ static const tried *tried_find(const doctor *d, const char *name)
 
 static const char *const not_built = "this sensor does not exist on this system";
 
-/* {"available": .., "reason": ..} of a sensor's first value, left open for more. */
+/* {"available": .., "reason": ..} of a sensor's first value; the object stays open for more. */
 static const tried *summary_open(doctor *d, const char *key, const char *sensor)
 {
     const tried *t = tried_find(d, sensor);
@@ -334,7 +334,7 @@ static void absence_put(doctor *d, const char *what, const char *why)
     as_json_object_end(&d->w);
 }
 
-/* What cannot be had here, and behind it what the build has left out. */
+/* What cannot be measured here, then what the build left out. */
 static void missing_put(doctor *d)
 {
     as_json_key(&d->w, "unavailable");

@@ -1,4 +1,4 @@
-/* doctor.h - everything that can be measured on this machine, and why not the rest. */
+/* doctor.h - everything that can be measured on this machine, and why the rest cannot. */
 #ifndef AS_LAB_DOCTOR_H
 #define AS_LAB_DOCTOR_H
 

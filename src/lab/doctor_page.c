@@ -1,4 +1,4 @@
-/* doctor_page.c - the doctor's findings for people: what can be measured here, what cannot, and why.  Reads the doctor's own JSON. */
+/* doctor_page.c - the doctor's findings as text: what can be measured here, what cannot, and why.  Reads the doctor's own JSON. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "lab/doctor.h"
 #include "lab/tell.h"
 
-enum { MAX_WHY = 140, MAX_HOW = 46 }; /* two lines; what stands beside a name */
+enum { MAX_WHY = 140, MAX_HOW = 46 }; /* two lines; the text beside a name */
 
 /* The JSON as a tree. */
 static assay_status findings_read(assay_env *env, json_t **out)
@@ -38,7 +38,7 @@ static bool has_value(const json_t *metric) { return json_is_number(json_object_
 
 /* --- One screen -------------------------------------------------------------------------------------------- */
 
-/* What a sensor is for, in a person's words. */
+/* What a sensor is for, in plain words. */
 static const struct {
     const char *sensor, *what;
 } topics[] = {{"cputime", "CPU time of a thread"},
@@ -51,7 +51,7 @@ static const struct {
               {"rapl", "energy"},
               {"perf", "hardware counters"}};
 
-/* The first value of a sensor that can be read, else the first that cannot; NULL: it is not built for this system. */
+/* The first value of a sensor that can be read, otherwise the first that cannot; NULL: not built for this system. */
 static const json_t *value_find(const json_t *root, const char *sensor)
 {
     const json_t *sensors = json_object_get(root, "sensors"), *item, *found = NULL;
@@ -155,7 +155,7 @@ assay_status as_doctor_brief(assay_env *env, as_brief *b)
 {
     json_t *root;
     AS_TRY(findings_read(env, &root));
-    brief_make(b, root); /* copies what it says */
+    brief_make(b, root); /* copies the texts */
     json_decref(root);
     return ASSAY_OK;
 }

@@ -1,4 +1,4 @@
-/* doctor_test.c - the doctor's findings: every number has its kind, and everything that is missing its reason. */
+/* doctor_test.c - the doctor's findings: every number has its kind, and everything missing has a reason. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* isolate.c - a job in a child process: it may hang, crash or run out of memory, and the laboratory goes on.
  *
- * The child writes its trace into a pipe as it is measured, in the chunks of a trace file, and the parent follows it.  So a long case is told
- * from one that hangs, and what was measured before a child crashed or was ended is in the trace.  The end chunk is the answer; the exit code is
- * the status of the job. */
+ * The child writes its trace into a pipe as it is measured, in the chunks of a trace file, and the parent follows it.  So the
+ * parent can tell a long case from one that hangs, and what was measured before a child crashed or was ended is in the trace.
+ * The end chunk is the answer; the exit code is the status of the job. */
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ typedef struct child {
 
 /* --- In the child ----------------------------------------------------------------------------------------- */
 
-static assay_env *env_of_child; /* this process has no other purpose, and a handler no other way */
+static assay_env *env_of_child; /* a signal handler has no other way to reach it, and this process does nothing else */
 
 static void on_stop(int number)
 {
@@ -44,7 +44,7 @@ typedef struct speaker {
     uint32_t         n_told; /* stages */
 } speaker;
 
-/* Where nobody listens any more there is nothing to do: the parent ends the child. */
+/* If nobody reads the pipe any more there is nothing to do: the parent ends the child. */
 static void speak(void *arg, const assay_stage *stage)
 {
     speaker       *s = arg;
@@ -61,7 +61,7 @@ static void beat(void *arg, as_phase phase, double done, const assay_trace *t)
     as_trace_writer_progress(s->env, s->out, done < 0 ? 0 : done > 1 ? 1 : done, t);
 }
 
-/* A job that failed has its sentence in the trace, and one that has no trace gets one for it. */
+/* A job that failed has its message in the trace; a job without a trace gets one for that. */
 static assay_status failure_keep(assay_env *env, const char *name, int n_arms, assay_trace **t)
 {
     const char *message = assay_message(env);
@@ -84,7 +84,7 @@ static int child_main(assay_env *env, pid_t parent, as_lab_job job, void *arg, c
     setpgid(0, 0);
     signal(SIGINT, on_stop);
     signal(SIGTERM, on_stop);
-    signal(SIGHUP, SIG_IGN); /* the parent hears it and says what to do */
+    signal(SIGHUP, SIG_IGN); /* the parent gets it and decides */
     signal(SIGALRM, SIG_DFL);
     if (as_trace_writer_open_fd(env, c->name, pipe_out, NULL, &to.out) != ASSAY_OK)
         return ASSAY_INTERNAL;
@@ -95,7 +95,7 @@ static int child_main(assay_env *env, pid_t parent, as_lab_job job, void *arg, c
     if (status != ASSAY_OK && failure_keep(env, c->name, c->n_arms, &t) != ASSAY_OK)
         as_trace_writer_abandon(to.out);
     else if (t)
-        (void)as_trace_writer_close(env, to.out, t); /* the parent sees that the end is missing */
+        (void)as_trace_writer_close(env, to.out, t); /* on failure the parent sees that the end chunk is missing */
     assay_trace_free(t);
     return (int)status;
 }
@@ -128,7 +128,8 @@ static void hear_stage(void *arg, const as_trace_stage *stage)
 /* Why the parent stopped listening before the pipe ended. */
 typedef enum end { END_HEARD, END_SILENT, END_STOPPED } end;
 
-/* Until the pipe ends.  A child that was told to stop has the time of a block to end well: what it has sent until then is kept anyway. */
+/* Reads until the pipe ends.  A child that was told to stop has the time of one block to end properly; what it sent before is
+ * kept anyway. */
 static assay_status child_watch(assay_env *env, const child *c, const as_lab_settings *s, end *how)
 {
     enum { LOOK_MS = 50 };
@@ -159,7 +160,7 @@ static assay_status child_watch(assay_env *env, const child *c, const as_lab_set
     return ASSAY_OK;
 }
 
-/* What came of its trace takes the place of what was there before; the child had that and sent it along. */
+/* The child's trace replaces the one from before, which the child had and sent along. */
 static assay_status trace_take(assay_env *env, child *c, assay_trace **out)
 {
     bool             has_arms = as_trace_follow_trace(c->follow)->n_arms > 0;
@@ -173,11 +174,11 @@ static assay_status trace_take(assay_env *env, child *c, assay_trace **out)
     AS_TRY(as_trace_follow_finish(env, follow, &t));
     assay_trace_free(*out);
     *out = t;
-    t->complete = true; /* it is whole here: its state says what became of the child */
+    t->complete = true; /* complete as a record: its state says what happened to the child */
     return ASSAY_OK;
 }
 
-/* With the blocks that were measured until then. */
+/* Keeps the blocks that were measured until then. */
 static assay_status cut_short(assay_env *env, child *c, as_trace_state state, const char *reason, assay_trace **out)
 {
     AS_TRY(trace_take(env, c, out));
@@ -233,7 +234,7 @@ assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_la
         as_trace_follow_free(c.follow);
         return as_fail(env, ASSAY_IO, "measure: %s: cannot make a pipe to its process: %s", name, strerror(errno));
     }
-    fflush(NULL); /* what is in buffers must not be written twice */
+    fflush(NULL); /* otherwise the child would write buffered output a second time */
     c.pid = fork();
     if (c.pid == 0) {
         close(ends[0]);

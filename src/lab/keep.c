@@ -1,4 +1,4 @@
-/* keep.c - runs into the store, with the commit that they were made at. */
+/* keep.c - puts runs into the store, with their commit. */
 #include "lab/keep.h"
 
 #include <math.h>
@@ -61,7 +61,7 @@ void as_lab_commit(char out[65])
     *out = 0;
     if (!getcwd(at, sizeof at))
         return;
-    for (;;) { /* upwards until a repository is found */
+    for (;;) { /* goes up until a repository is found */
         char git[4200];
         snprintf(git, sizeof git, "%s/.git", at);
         if (head_read(git, out))
@@ -85,8 +85,8 @@ assay_status as_store_options_read(assay_env *env, const assay_options *options,
     return ASSAY_OK;
 }
 
-/* Nobody asked for the standard store: where it cannot be had, because assay was built without one or the directory cannot be written to, the
- * run is not kept, and a note says so.  A store that is damaged is an error all the same. */
+/* The default store was not asked for: if it is unavailable, because assay was built without one or the directory cannot be
+ * written to, the run is not stored, and a note says so.  A damaged store is an error all the same. */
 static bool may_go_without(const as_store_options *o, assay_status status)
 {
     return !o->url && (status == ASSAY_UNSUPPORTED || status == ASSAY_IO);
@@ -113,7 +113,7 @@ static assay_status facts_text(assay_env *env, const assay_facts *facts, char **
     FILE   *file = open_memstream(out, &n);
     if (!file)
         return as_fail(env, ASSAY_NO_MEMORY, "store: not enough memory for the report of the run");
-    assay_facts lean = *facts; /* the trials are rows of their own in the store */
+    assay_facts lean = *facts; /* the store keeps trials as rows of their own */
     lean.n_trials = 0;
     as_json_start(&w, file, false);
     assay_status status = as_facts_write(env, &lean, &w);
@@ -171,6 +171,6 @@ assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *
     if (!may_go_without(o, status))
         return status;
     if (status == ASSAY_IO)
-        as_facts_note(facts, AS_NOT_KEPT, assay_message(env));
+        facts->not_kept = as_facts_keep(facts, assay_message(env));
     return ASSAY_OK;
 }

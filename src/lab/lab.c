@@ -1,4 +1,4 @@
-/* lab.c - cases alone and against each other: opened, compared with the slow truth, measured in turns. */
+/* lab.c - cases alone and against each other: opens them, compares them with the reference code, measures them in turns. */
 #include "lab/lab.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ double as_lab_expect_s(const as_lab_settings *s)
     return counts ? (double)NAN : (double)s->sampler.budget_ns / 1e9;
 }
 
-/* --- When it is enough --------------------------------------------------------------------------------------- */
+/* --- When to stop --------------------------------------------------------------------------------------- */
 
 typedef struct look {
     const as_lab_settings *s;
@@ -62,14 +62,14 @@ typedef struct look {
     int                    n;
 } look;
 
-/* Every comparison with arm 0 has its verdict.  One that was settled stays so. */
+/* Whether every comparison with candidate 0 has its verdict.  A settled comparison stays settled. */
 static bool settled(void *arg, const assay_trace *t)
 {
     look *l = arg;
     bool  all = true;
     if (t->n_rounds < l->next)
         return false;
-    l->next = t->n_rounds + t->n_rounds / 20 + 1; /* a look costs as much as what was measured */
+    l->next = t->n_rounds + t->n_rounds / 20 + 1; /* the cost of a look grows with the number of rounds */
     for (int b = 1; b < l->n; b++) {
         l->settled[b] = l->settled[b] || as_duel_settled(t, 0, b, &l->s->rules);
         all = all && l->settled[b];
@@ -77,7 +77,7 @@ static bool settled(void *arg, const assay_trace *t)
     return all;
 }
 
-/* The comparison that needs the most of them decides. */
+/* The comparison that needs the most rounds decides. */
 static double rounds(void *arg, const assay_trace *t, double launch_ns, double round_ns)
 {
     const look *l = arg;
@@ -87,7 +87,7 @@ static double rounds(void *arg, const assay_trace *t, double launch_ns, double r
     return most;
 }
 
-/* The interval is narrow enough. */
+/* Whether the interval is narrow enough. */
 static bool narrow(void *arg, const assay_trace *t)
 {
     look    *l = arg;
@@ -99,7 +99,7 @@ static bool narrow(void *arg, const assay_trace *t)
     return alone.hi - alone.lo <= l->s->target_width * alone.median;
 }
 
-/* --- Arms that are plans ---------------------------------------------------------------------------------------- */
+/* --- Candidates that are plans ---------------------------------------------------------------------------------------- */
 
 typedef struct bench {
     const char                 *name;
@@ -123,7 +123,7 @@ static assay_status subject_open(assay_env *env, bench *b, int i, const as_sampl
     as_stage_begin(env, AS_PHASE_PLAN, b->name, NAN, 0);
     AS_TRY(as_bench_case_open(env, b->cases[i], &b->subjects[i]));
     AS_TRY(as_arm_plan(env, name, b->subjects[i].plan, sampler->seed, b->slab, sampler->memory == AS_MEMORY_RANDOM, &b->arms[i]));
-    /* A device that tells its time has put its own clock in place by now, and the first news of a trace holds its clock. */
+    /* A device with simulated time has installed its clock by now, and the first chunk of a trace states the clock. */
     if (!t->n_turns && !as_trace_clock_take(t, env))
         return as_fail(env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for the name of the clock", b->name);
     if (sampler->progress)
@@ -133,12 +133,12 @@ static assay_status subject_open(assay_env *env, bench *b, int i, const as_sampl
 
 /* --- Answers before times ------------------------------------------------------------------------------------- */
 
-/* Checking may take this share of the budget.  Where not everything fits, fewer rows of each candidate are compared; one row is compared in
- * any case, and what that takes beyond the share is told before it starts. */
+/* Checking may take this share of the budget.  Where not everything fits, fewer rows of each candidate are compared.  One row is
+ * compared in any case; if that takes more than the share, it is announced before it starts. */
 static const double CHECK_SHARE = 0.25;
 #define TELL_BEYOND_S 1.0
 
-/* The candidate with the least work that is not checked yet: its time says how fast the reference is, before the large ones are begun. */
+/* The unchecked candidate with the least work: its time shows how fast the reference code is, before the large ones start. */
 static int smallest(const as_truth_work *work, const bool *done, int n)
 {
     int best = -1;
@@ -183,14 +183,14 @@ static assay_status answers_check(assay_env *env, bench *b, const as_sampler_set
         if (truth->wrong)
             return as_fail(env, ASSAY_DEVICE, "%s: its answer is wrong: %s", b->cases[i]->name, truth->sentence);
         left_s -= truth->seconds;
-        if (truth->seconds > 1e-3) /* less says more about the clock */
+        if (truth->seconds > 1e-3) /* a shorter time mostly measures the clock */
             rate = truth->work / truth->seconds;
         as_stage_done(env, (k + 1.0) / b->n);
     }
     return ASSAY_OK;
 }
 
-/* A text that explains a number is not worth failing for: without memory for it there is none. */
+/* A text that explains a number is not worth a failure: without memory it is left out. */
 static void text_keep(assay_trace *t, const char **to, const char *text)
 {
     const char *kept = text ? as_trace_keep(t, text) : NULL;
@@ -220,8 +220,8 @@ static assay_status sample_take(assay_env *env, const as_arm *arm, const assay_t
     return ASSAY_OK;
 }
 
-/* Twice the calls must take about twice as long: a sample that does not grow with its work measures something else.  Pairs in turns; what is
- * noted is the ratio of their interval that is nearest to 2, so that noise convicts nobody. */
+/* Twice the calls must take about twice as long: a sample that does not grow with its work measures something else.  Measures
+ * pairs in turns and notes the ratio within their interval that is nearest to 2, so that noise alone refuses nothing. */
 static void doubled_note(assay_env *env, const as_arm *arm, const as_sampler_settings *s, assay_trace *t)
 {
     enum { N = 15 };
@@ -262,7 +262,8 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
         AS_TRY(subject_open(env, b, i, sampler, t));
     if (!again)
         AS_TRY(answers_check(env, b, sampler));
-    if (env->clock.kind != AS_CLOCK_FAKE) /* measuring keeps half of the budget at least: what took more was told before it began */
+    if (env->clock.kind != AS_CLOCK_FAKE) /* measuring keeps at least half of the budget: a longer check was announced before it
+                                           * began */
         sampler->spent_ns = (uint64_t)fmin((double)(as_monotonic_ns() - begin), (double)sampler->budget_ns / 2);
     if (b->n > 1 && b->s->early && !sampler->n_rounds) {
         sampler->enough = settled;
@@ -307,7 +308,7 @@ static assay_status bench_job(assay_env *env, void *arg, as_sampler_settings *sa
     assay_status status = bench_run(env, b, sampler, t);
     bench_close(b);
     if (status != ASSAY_OK && status != ASSAY_CANCELLED && status != ASSAY_NO_MEMORY) {
-        if (t->state == AS_TRACE_COMPLETE) { /* it failed before the sampler could say so */
+        if (t->state == AS_TRACE_COMPLETE) { /* it failed before the sampler could set the state */
             const char *reason = as_trace_keep(t, assay_message(env));
             t->state = AS_TRACE_FAILED;
             t->reason = reason ? reason : "";
@@ -317,7 +318,7 @@ static assay_status bench_job(assay_env *env, void *arg, as_sampler_settings *sa
     return status;
 }
 
-/* What was measured is the caller's, also when it was stopped; a trial that was the caller's before stays so. */
+/* The caller owns what was measured, also when it was stopped; a trial that the caller owned before stays the caller's. */
 static assay_status trial_give(assay_status status, assay_trace *t, assay_trace **out)
 {
     if (status == ASSAY_OK || status == ASSAY_CANCELLED)
@@ -352,7 +353,7 @@ assay_status as_lab_compare(assay_env *env, const char *name, const as_bench_cas
     return bench_do(env, &b, out);
 }
 
-/* --- Arms that are programs, or the caller's --------------------------------------------------------------------- */
+/* --- Candidates that are programs, or the caller's own --------------------------------------------------------------------- */
 
 typedef struct told {
     assay_env             *env;
@@ -389,7 +390,7 @@ assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm 
     if (status == ASSAY_OK)
         status = as_sampler_run(env, arms, n, &sampler, t);
     free(l.settled);
-    if (status == ASSAY_DEVICE || status == ASSAY_TIMED_OUT) /* the trace says it */
+    if (status == ASSAY_DEVICE || status == ASSAY_TIMED_OUT) /* the trace says so */
         status = ASSAY_OK;
     return trial_give(status, t, out);
 }

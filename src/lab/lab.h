@@ -1,7 +1,8 @@
-/* lab.h - the laboratory: cases measured alone, arms measured against each other.  Sees the doers and the readers.
+/* lab.h - the laboratory: cases measured alone, candidates measured against each other.  May include the rooms that measure and
+ * those that read.
  *
- * Every case runs in a child process of its own: what hangs is ended and recorded as timed out, what crashes is recorded as failed, and the
- * other cases go on.  Answers are compared with the slow truth before anything is timed. */
+ * Every case runs in a child process of its own: a case that hangs is ended and recorded as timed out, one that crashes is
+ * recorded as failed, and the other cases continue.  Answers are compared with the reference code before anything is timed. */
 #ifndef AS_LAB_LAB_H
 #define AS_LAB_LAB_H
 
@@ -14,43 +15,44 @@ typedef struct as_lab_settings {
     as_sampler_settings sampler;
     as_duel_rules       rules;
     bool                early;        /* a comparison ends as soon as it is settled */
-    double              target_width; /* of a case alone: stop when its interval is so narrow, a share; 0: by the budget */
+    double              target_width; /* of a single case: stop when its interval is this narrow, a share; 0: by the budget */
     bool                layers;       /* a comparison also records some runs step by step */
     uint64_t            timeout_ns;   /* of a launch, and of every answer of a child */
-    bool                isolate;      /* a child process a case; off where the clock is a fake */
-    const as_roofs     *roofs;        /* of the CPU; NULL: no limits are asked for, of no device */
-    as_roofs_how        roofs_how;    /* how those of other devices are had */
-    bool                checks;       /* answers are compared with the slow reference before they are timed */
+    bool                isolate;      /* one child process per case; off where the clock is simulated */
+    const as_roofs     *roofs;        /* of the CPU; NULL: no limits are used, for any device */
+    as_roofs_how        roofs_how;    /* how to get those of other devices */
+    bool                checks;       /* compare answers with the reference code before timing */
 } as_lab_settings;
 
-/* Options budget, check, timeout, warmup, runs, clock, layout-of-memory, samples, target-width, margin, alpha, seed.
- * budget: the default of this kind of work, "12s"; NULL: that of the table. */
+/* Options budget, check, timeout, warmup, runs, clock, layout-of-memory, samples, target-width, margin, alpha, seed. budget: the
+ * default for this kind of work, "12s"; NULL: that of the option table. */
 assay_status as_lab_settings_read(assay_env *env, const assay_options *options, const char *budget, as_lab_settings *out);
 
-/* How long the budget says that a trial takes; NaN where it counts rounds. */
+/* The time of a trial by its budget; NaN where rounds are counted instead. */
 double as_lab_expect_s(const as_lab_settings *s);
 
-/* One case alone.  A case that cannot be measured is a trial whose state and reason say so: the call itself fails only for lack of memory
- * or on cancel (and then *out holds what was measured). */
+/* One case alone.  If a case cannot be measured, the trial's state and reason say so: the call itself fails only for lack of
+ * memory or on cancel (then *out holds what was measured). */
 assay_status as_lab_measure(assay_env *env, const as_bench_case *c, const as_lab_settings *s, assay_trace **out);
-/* Cases against each other, arm 0 being the one that the others are compared with.  names: of the arms.  Here and below *out is NULL before, or a
- * trial of the same arms: it goes on until the budget is spent in all, and *out is it or what has taken its place. */
+/* Cases against each other; the others are compared with candidate 0.  names: of the candidates.  Here and below *out is NULL on
+ * entry, or a trial of the same candidates: it continues until the whole budget is spent, and *out is that trial or its
+ * replacement. */
 assay_status as_lab_compare(assay_env *env, const char *name, const as_bench_case *const *cases, const char *const *names, int n,
                             const as_lab_settings *s, assay_trace **out);
 /* Programs that speak the line protocol: one argv each. */
 assay_status as_lab_compare_bins(assay_env *env, const char *name, const char *const *const *argvs, const char *const *names, int n,
                                  const as_lab_settings *s, assay_trace **out);
-/* Arms of the caller's own, in this process. */
+/* The caller's own candidates, in this process. */
 assay_status as_lab_compare_arms(assay_env *env, const char *name, const as_arm *arms, int n, const as_lab_settings *s,
                                  assay_trace **out);
 
-/* Cases one after the other, trials[i] NULL before, each with the budget; then what those that were settled early left of the whole goes to those
- * that are not, in equal shares.  The run of a case is as as_lab_compare(); one that is not OK ends it all. */
+/* Runs cases one after the other, each with the budget; trials[i] is NULL on entry.  Then the time left over by cases that were
+ * settled early goes to the others, in equal shares.  A case runs as by as_lab_compare(); one that is not OK ends everything. */
 typedef assay_status (*as_lab_case)(void *arg, int i, const as_lab_settings *s, assay_trace **trial);
 assay_status as_lab_all(assay_env *env, as_lab_case run, void *arg, int n, const as_lab_settings *s, assay_trace **trials);
 
-/* Runs `job` in a child, which has the trial *out to go on with, and brings its trial back.  A child that is silent for timeout_ns (progress
- * counts) is ended with its group; what *out had before it is kept. */
+/* Runs `job` in a child, which continues the trial *out, and brings its trial back.  A child that is silent for timeout_ns
+ * (progress counts) is ended with its process group; what *out held before is kept. */
 typedef assay_status (*as_lab_job)(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out);
 assay_status as_lab_isolated(assay_env *env, const char *name, int n_arms, as_lab_job job, void *arg, const as_lab_settings *s,
                              assay_trace **out);

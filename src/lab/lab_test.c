@@ -1,5 +1,6 @@
-/* lab_test.c - the laboratory around a measurement: children that hang and crash, arms and rows from options, baselines, noise and the state of a
- * self-test.  Times are planted: by the null device, by a program that answers what it was told, or not at all. */
+/* lab_test.c - the laboratory around a measurement: children that hang and crash, candidates and rows from options, baselines,
+ * noise and the state of a self-test.  Times are simulated: by the null device, by a program that reports the times it was given,
+ * or there are none. */
 #include "lab/lab.h"
 
 #include <poll.h>
@@ -25,7 +26,7 @@ typedef struct fixture {
     as_lab_settings s;
 } fixture;
 
-/* A fake clock: what is run in this process takes no time but what the null device says. */
+/* A simulated clock: in this process time passes only as the null device says. */
 static fixture begin(void)
 {
     fixture f = {.env = store_env()};
@@ -62,7 +63,7 @@ Test(lab, settings_are_standard_when_nothing_is_said)
     expect_near(s.rules.margin, 0.01, 0);
     expect_near(s.rules.alpha, 0.01, 0);
     expect_eq(s.timeout_ns, 60000000000u);
-    expect_ok(f.env, as_lab_settings_read(f.env, f.options, "12s", &s)); /* another kind of work has its own */
+    expect_ok(f.env, as_lab_settings_read(f.env, f.options, "12s", &s)); /* another kind of work has its own default */
     expect_eq(s.sampler.budget_ns, 12000000000u);
     expect(!s.sampler.keeps_budget);
     end(&f);
@@ -97,7 +98,7 @@ Test(lab, settings_come_from_the_options)
     expect_ok(f.env, as_lab_settings_read(f.env, f.options, "12s", &s));
     expect_near(s.target_width, 0.02, 0);
     expect(s.sampler.keep_samples);
-    expect_eq(s.sampler.budget_ns, 100000000); /* what was said wins over what is standard */
+    expect_eq(s.sampler.budget_ns, 100000000); /* a given value overrides the default */
     expect(as_options_unused(f.options) == NULL);
     end(&f);
 }
@@ -114,7 +115,7 @@ Test(lab, settings_that_make_no_sense_are_refused)
     }
 }
 
-/* Every key that a call lists is looked at by the structs that it reads: no other is needed, and none is passed over. */
+/* The structs that a call reads look at every key that the call lists: no key is missing, and none is ignored. */
 static void expect_all_read(const char *const *keys, void (*read)(fixture *f))
 {
     fixture f = begin();
@@ -262,7 +263,7 @@ Test(isolate, a_child_that_hangs_is_ended_with_its_children_and_recorded_as_time
     fixture      f = begin();
     assay_trace *t = NULL;
     int          ends[2];
-    expect_eq(pipe(ends), 0); /* ends when nobody has it any more */
+    expect_eq(pipe(ends), 0); /* reading ends when no process holds it open */
     expect_ok(f.env, isolated(&f, job_hangs, NULL, 300, &t));
     expect_eq(t->state, AS_TRACE_TIMEOUT);
     expect_str(t->reason, "timed out: no round finished within 0.3 s");
@@ -316,7 +317,7 @@ Test(isolate, the_sentence_of_a_child_that_fails_comes_back)
     end(&f);
 }
 
-/* What was measured before a child that goes on with it is not lost with the child. */
+/* When a child continues a trial and crashes, what was measured before is not lost. */
 Test(isolate, a_trial_that_a_child_could_not_go_on_with_keeps_its_blocks)
 {
     static const struct {
@@ -339,7 +340,7 @@ Test(isolate, a_trial_that_a_child_could_not_go_on_with_keeps_its_blocks)
     }
 }
 
-/* Some rounds, told; then no more. */
+/* Sends some rounds, then stops. */
 static assay_status job_dies_measuring(assay_env *env, void *arg, as_sampler_settings *sampler, assay_trace **out)
 {
     *out = as_planted_trial(env, (as_planted){.name = "half", .n_shots = 3, .n_launches = 2});
@@ -451,7 +452,7 @@ Test(contest, arms_are_the_models_that_are_named)
     expect_str(c->rows[0].cases[1]->spec, "mlp-bn");
     expect_str(c->title, "mlp-bn against mlp-small");
     as_contest_free(c);
-    c = contest(&f, "mlp-small", "mlp-small"); /* a test of the laboratory */
+    c = contest(&f, "mlp-small", "mlp-small"); /* identical models test the laboratory */
     expect_str(c->arms[1], "mlp-small (2)");
     as_contest_free(c);
     end(&f);
@@ -479,7 +480,7 @@ Test(contest, the_second_vary_makes_rows)
     set(&f, "vary", "compile=on,off");
     set(&f, "vary", "batch=32,1,8");
     as_contest              *c = contest(&f, "mlp-small", NULL);
-    static const double      values[] = {1, 8, 32}; /* in order, whatever was said first */
+    static const double      values[] = {1, 8, 32}; /* sorted, in whatever order they were given */
     static const char *const labels[] = {"batch=1", "batch=8", "batch=32"};
     expect_eq(c->n_arms, 2);
     expect_str(c->arms[1], "compile=off");
@@ -629,7 +630,7 @@ Test(contest, what_rows_leave_goes_to_the_row_that_is_not_settled)
     fixture           f = begin();
     as_contest       *c = NULL;
     const char *const args[] = {"bench:elementwise:add,mul,sub"};
-    f.s.rules.margin = 0; /* arms that are equal to the nanosecond are then never settled: mul */
+    f.s.rules.margin = 0; /* candidates that are equal to the nanosecond are then never settled: mul */
     set(&f, "devices", "null:add=50us,sub=50us,null:add=60us,sub=60us");
     set(&f, "sizes", "64x64");
     const as_contest_options o = said(&f);
@@ -648,14 +649,15 @@ Test(contest, what_rows_leave_goes_to_the_row_that_is_not_settled)
     expect(as_trace_note_find(open, "went_on"));
     expect_near(open->budget_ns, left, 1);
     expect(open->spent_ns >= 0.9 * left && open->spent_ns <= 1.1 * left);
-    expect_eq(c->rows[1].duels[0].n_rounds, open->n_rounds); /* what is judged is all of it */
+    expect_eq(c->rows[1].duels[0].n_rounds, open->n_rounds); /* the verdict uses all rounds */
     as_contest_free(c);
     end(&f);
 }
 
 /* --- A whole suite ------------------------------------------------------------------------------------------------------------ */
 
-/* Two arms that only move the clock; arm 1 takes `step` ns longer or shorter, by turns, and `more` ns longer always; both up to `noise` ns longer by chance. */
+/* Two candidates that only move the clock.  Candidate 1 alternately takes `step` ns longer or shorter, and always `more` ns
+ * longer; both take up to `noise` ns longer by chance. */
 typedef struct mover {
     double   more, step, noise;
     uint64_t seed;
@@ -712,7 +714,7 @@ static assay_status moved_run(void *arg, int i, const as_lab_settings *s, assay_
     return as_lab_compare_arms(m->f.env, "moved", arms, 2, s, trial);
 }
 
-/* Case i is slower by more[i]; 0: it swings about the other and is never settled early. */
+/* Case i is slower by more[i]; 0: it alternates around the other and is never settled early. */
 static moved *moved_new(const double *more)
 {
     moved *m = calloc(1, sizeof *m);
@@ -784,7 +786,8 @@ Test(suite, nothing_is_shared_where_rounds_are_counted_or_all_are_decided)
     moved_free(m);
 }
 
-/* Identical arms that go on because others left their time: wrong verdicts stay within alpha.  Seeded, so that it says the same every time. */
+/* Identical candidates that continue because others left time over: wrong verdicts stay within alpha.  Seeded, so the result is
+ * always the same. */
 Test(suite, going_on_makes_no_more_false_alarms)
 {
     enum { N_SUITES = 250 };
@@ -806,9 +809,9 @@ Test(suite, going_on_makes_no_more_false_alarms)
         }
         moved_free(m);
     }
-    expect(n_open > N_SUITES);  /* most of the two a suite */
+    expect(n_open > N_SUITES);  /* most of the two per suite */
     expect(n_wrong <= 50 + 20); /* a tenth of 500, and three standard deviations */
-    expect(n_wrong > 5);        /* and the test is able to see some */
+    expect(n_wrong > 5);        /* and the test can detect wrong verdicts */
 }
 
 Test(suite, cancel_while_going_on_keeps_what_was_measured_before)
@@ -856,7 +859,7 @@ Test(lab, a_case_that_cannot_be_opened_is_a_trial_that_failed)
 
 /* --- Baselines ---------------------------------------------------------------------------------------------------------------- */
 
-/* A program that says that a call takes so many ns. */
+/* A program that reports this many ns per call. */
 static const char *toy(const char *name, int ns)
 {
     const char *path = as_test_path(name);
@@ -1039,7 +1042,7 @@ Test(baseline, of_a_newer_schema_or_damaged_is_refused)
                       "main: its record is damaged");
     expect_bad_record(&s, "{\"schema\":\"assay.baseline/1\",\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[]}]}",
                       "main: its record is damaged");
-    static const char *const outside[] = {"../a", "/a", "", "b/../../a", ".."}; /* files will be made of these names */
+    static const char *const outside[] = {"../a", "/a", "", "b/../../a", ".."}; /* these names become file names */
     for (size_t i = 0; i < AS_COUNT(outside); i++)
         for (int beside = 0; beside < 2; beside++) {
             char json[512];
@@ -1053,7 +1056,7 @@ Test(baseline, of_a_newer_schema_or_damaged_is_refused)
                   "\"cases\":[{\"name\":\"x\",\"argv\":[\"a\"],\"objects\":[{\"at\":0,\"id\":\"" ID "\",\"name\":\"a\"}]}]}");
 #undef HEAD
 #undef ID
-    load(&s); /* and whole it is taken */
+    load(&s); /* the complete file is accepted */
     expect(isnan(s.b->cases[0].p25_ns));
     shelf_close(&s);
 }
@@ -1138,7 +1141,7 @@ Test(noise, what_planning_needs_is_kept_for_this_machine)
     expect(!as_noise_load(f.env, store, &plan));
     expect_ok(f.env, as_noise_save(f.env, store, &n));
     expect(as_noise_load(f.env, store, &plan));
-    expect_near(plan.block_ns, 4e6, 0); /* of the quieter one */
+    expect_near(plan.block_ns, 4e6, 0); /* of the one with less noise */
     expect(plan.sigma_round > 0.0001 && plan.sigma_round < 0.004);
     expect_near(plan.round_ns, 4.1e9 / 320, 1);
     expect_eq(plan.unix_time, 1700000000);
@@ -1217,7 +1220,7 @@ static void lines_add(FILE *file, const char *cell, const char *count, int n, in
                 i < n_hits ? "true" : "false");
 }
 
-/* Cancelled before it begins: what would have to be measured is not. */
+/* Cancelled before it begins: nothing more is measured. */
 static assay_status resume(assay_env *env, const char *state, const char *cells, as_cell_result *results)
 {
     as_selftest_settings s = {.cells = cells, .state = as_test_path(state), .self = "/nowhere", .seed = 1};

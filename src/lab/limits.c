@@ -19,7 +19,7 @@ assay_status as_lab_limits(assay_env *env, const as_bench_case *const *cases, in
     return cpu ? as_roofs_get(env, how, &settings, roofs, source, sizeof source) : ASSAY_OK;
 }
 
-/* The call's time over the steps, each by its own limit: where the whole is above, so is every part. */
+/* Divides the call's time among the steps in proportion to their limits: if the whole is above its limit, so is every part. */
 static bool time_spread(assay_trace *t, int n_threads, double call_ns, double limit_ns)
 {
     as_limits limits;
@@ -37,7 +37,8 @@ static bool time_spread(assay_trace *t, int n_threads, double call_ns, double li
     return true;
 }
 
-/* The CPU's are at hand.  A device has its own asked here, in the process that has it open: a driver's threads do not outlive a fork. */
+/* The CPU's limits are known already.  Those of another device are measured here, in the process that has it open: a driver's
+ * threads do not survive a fork. */
 static assay_status limits_add(assay_env *env, const as_lab_settings *s, const assay_plan *plan, assay_trace *t)
 {
     as_roof_settings settings = {.n_threads = 1};

@@ -11,22 +11,22 @@
 
 enum {
     PASSES = 400,
-    FLOATS = 1024, /* compute: so many passes over 4 KiB a call */
+    FLOATS = 1024, /* compute: passes over 4 KiB per call */
     RING = 4 << 20,
     WINDOW = 1 << 16,
-    GRAIN = 64, /* memory: floats an array, floats a call, floats that it is rounded to */
+    GRAIN = 64, /* memory: floats per array, floats per call, floats to which that is rounded */
     LINE = 64,
-    CHASED = 1 << 20, /* chase: bytes walked through, one hop a line */
+    CHASED = 1 << 20, /* chase: bytes walked through, one hop per cache line */
     HOPS = 20000      /* a call */
 };
 
 typedef enum load_kind { COMPUTE, MEMORY, CHASE, N_KINDS } load_kind;
 
-/* Of each kind: how much work a call is, what that is counted in, and what a unit of it does. */
+/* For each kind: the work of a call, its unit, and what one unit does. */
 static const struct {
     const char *name, *unit;
     size_t      work, grain, bytes;
-    double      flops, traffic; /* a unit of work */
+    double      flops, traffic; /* per unit of work */
 } kinds[N_KINDS] = {
     [COMPUTE] = {"compute", "passes", PASSES, 1, 3 * FLOATS * sizeof(float), 3.0 * FLOATS, 12.0 * FLOATS},
     [MEMORY] = {"memory", "floats", WINDOW, GRAIN, 3 * (size_t)RING * sizeof(float), 2, 12},
@@ -37,7 +37,7 @@ struct as_load {
     load_kind kind;
     float    *x, *y, *z;
     size_t    at;
-    void    **hop; /* chase: where it stands */
+    void    **hop; /* chase: current position */
 };
 
 typedef struct load_arm {
@@ -46,14 +46,14 @@ typedef struct load_arm {
     char     what[80];
 } load_arm;
 
-/* One cycle through all lines, in an order that no prefetcher guesses and that is the same in every process. */
+/* One cycle through all cache lines, in an order that no prefetcher guesses and that is the same in every process. */
 static void cycle_make(char *block)
 {
     enum { N = CHASED / LINE };
     static uint16_t next[N];
     for (int i = 0; i < N; i++)
         next[i] = (uint16_t)i;
-    for (int i = N - 1; i > 0; i--) { /* Sattolo: never with itself, so that it is a single cycle */
+    for (int i = N - 1; i > 0; i--) { /* Sattolo: never swaps with itself, so there is a single cycle */
         int      k = (int)(as_philox_uniform(1, CHASED, 0, (uint64_t)i) * (float)i);
         uint16_t kept = next[i];
         next[i] = next[k];
@@ -100,7 +100,7 @@ static void compute(as_load *l, size_t passes)
         float a = 0.5f + (float)(p & 1) * 0.25f;
         for (size_t i = 0; i < FLOATS; i++)
             y[i] = y[i] * 0.5f + a * x[i];
-        __asm__ volatile("" : : "r"(y) : "memory"); /* every pass is done */
+        __asm__ volatile("" : : "r"(y) : "memory"); /* forces every pass to be computed */
     }
 }
 
@@ -120,7 +120,7 @@ static void chase(as_load *l, size_t hops)
     void **at = l->hop;
     for (size_t i = 0; i < hops; i++)
         at = *at;
-    l->hop = at; /* the next call goes on from here */
+    l->hop = at; /* the next call continues from here */
     __asm__ volatile("" : : "r"(at) : "memory");
 }
 

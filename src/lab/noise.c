@@ -14,7 +14,7 @@
 #include "sensor/sensor.h"
 
 #define ALPHA      0.01
-#define MIN_ROUNDS 30 /* for a noise that is recommended by */
+#define MIN_ROUNDS 30 /* needed before a recommendation is based on the noise */
 static const char *const loads[] = {"compute", "memory"};
 static const double      blocks_ns[] = {0.25e6, 1e6, 4e6};
 static const double      seconds[] = {1, 5, 30};
@@ -66,14 +66,14 @@ void as_noise_drop(as_noise *n)
     n->n = 0;
 }
 
-/* --- What it says ------------------------------------------------------------------------------------------- */
+/* --- Results ------------------------------------------------------------------------------------------- */
 
 typedef struct view {
     as_noise_plan plan;
     size_t        n_rounds;
 } view;
 
-/* The same trial by either clock. */
+/* The same trial judged by either clock. */
 static bool view_of(const assay_trace *t, bool by_wall, view *out)
 {
     assay_trace   other = *t;
@@ -119,7 +119,7 @@ static const char *const columns[] = {"what|the same work twice",
                                       "in_30s|detectable in 30 s",
                                       NULL};
 
-/* The least effect that can be seen in 5 s, and the trial that showed it; load NULL: of all loads.  False: nothing was measured. */
+/* The smallest effect that can be detected in 5 s, and its trial; load NULL: over all loads.  False: nothing was measured. */
 static bool best_of(const as_noise *n, const char *load, view *best, int *of)
 {
     bool found = false;

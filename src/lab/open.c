@@ -6,7 +6,7 @@
 
 bool as_bench_case_is_told(const as_bench_case *c) { return !strncmp(c->plan.device, "null", 4); }
 
-/* A device that computes nothing (null) has no kernel that could be missing. */
+/* A device that computes nothing (null) lacks no kernel. */
 static const as_step *slow_step(const assay_plan *plan)
 {
     for (int i = 0; i < plan->n_steps; i++)
@@ -29,7 +29,7 @@ static assay_status kernels_check(assay_env *env, const as_bench_case *c, as_ben
                    c->plan.device, slow->seg.ctx ? slow->seg.ctx->op->name : slow->name, as_dtype_name(dtype));
 }
 
-/* "opencl:0 ran 5 of 7 nodes and refused relu1: no kernel for f16": what a device of some nodes must say. */
+/* "opencl:0 ran 5 of 7 nodes and refused relu1: no kernel for f16": the message for a device that ran only some nodes. */
 static void elsewhere_write(const assay_plan *plan, char *buf, size_t size)
 {
     for (int d = 1; d < plan->n_devices; d++) {

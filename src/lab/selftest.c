@@ -1,4 +1,4 @@
-/* selftest.c - the operating table: comparisons of work that is the same, and of work that is known to be more. */
+/* selftest.c - the operating table: comparisons of identical work, and of work that is known to be more. */
 #include "lab/selftest.h"
 
 #include <errno.h>
@@ -141,7 +141,7 @@ static void rules_of(const as_cell_def *def, as_lab_settings *lab, uint64_t seed
     lab->sampler.budget_ns = (uint64_t)(def->budget_s * 1e9);
     lab->sampler.memory = AS_MEMORY_SHARED;
     lab->sampler.seed = seed;
-    lab->sampler.probes = false; /* the loads say what they are; the memory probe would be one */
+    lab->sampler.probes = false; /* the memory probe would itself be a load */
 }
 
 static assay_status in_process(assay_env *env, const as_cell_def *def, double extra, const as_lab_settings *lab, assay_trace **out)
@@ -182,7 +182,7 @@ static assay_status compare(assay_env *env, const selftest *t, const as_cell_def
     rules_of(def, &lab, seed);
     assay_status status = def->where == AS_CELL_PROGRAMS ? programs(env, def, t->s->self, extra, &lab, &trial)
                                                          : in_process(env, def, extra, &lab, &trial);
-    if (status != ASSAY_OK) { /* a trial that was stopped is given, too */
+    if (status != ASSAY_OK) { /* a stopped trial is handed over, too */
         assay_trace_free(trial);
         return status;
     }
@@ -194,7 +194,7 @@ static assay_status compare(assay_env *env, const selftest *t, const as_cell_def
     return status;
 }
 
-/* A suite of identical cases: it alarms when one of them is a discovery beyond the threshold. */
+/* A suite of identical cases: an alarm is a case that becomes a discovery beyond the threshold. */
 static assay_status suite(assay_env *env, const selftest *t, const as_cell_def *def, uint64_t seed, bool *alarm, double *seconds)
 {
     double p[SUITE_CASES];
@@ -222,7 +222,7 @@ static assay_status suite(assay_env *env, const selftest *t, const as_cell_def *
 
 static pid_t neighbour_start(assay_env *env)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM}; /* the program's handlers are not for this process */
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM}; /* this process must not use the program's handlers */
     pid_t            parent = getpid(), pid = fork();
     if (pid)
         return pid;
@@ -233,7 +233,7 @@ static pid_t neighbour_start(assay_env *env)
     as_arm   arm;
     as_shot  shot[16];
     uint32_t switches;
-    alarm(7200); /* whatever happens to the parent */
+    alarm(7200); /* ends even if the parent dies */
     if (as_load_new(env, "memory", &load) == ASSAY_OK && as_load_arm(env, load, "neighbour", 0, &arm) == ASSAY_OK)
         while (getppid() != 1)
             arm.block(env, arm.self, false, 16, 16, shot, &switches);
@@ -259,7 +259,7 @@ static void count_add(as_cell_count *c, bool hit)
     as_binomial_bounds(c->k, c->n, 0.95, &c->lo, &c->hi);
 }
 
-/* What a trial counts as.  power false: the trial must stay silent. */
+/* How a trial counts.  power false: the trial must not find a difference. */
 static bool is_hit(const as_cell_def *def, const as_duel *duel, bool power)
 {
     if (def->same)
@@ -299,7 +299,7 @@ static int cell_find(const char *name)
     return -1;
 }
 
-/* Lines that are whole count; a last one that was cut off by a kill does not, and the next one begins on a line of its own. */
+/* Complete lines count; a last line that was cut off by a kill does not, and the next one starts on a new line. */
 static assay_status state_read(selftest *t)
 {
     char line[1024];
@@ -346,7 +346,8 @@ static assay_status trials_run(selftest *t, int cell, bool power)
     for (int64_t k = c->n; k < n; k++) {
         uint64_t seed = t->s->seed * 1000003u + (uint64_t)cell * 100000u + (uint64_t)k * 2 + power;
         double   seconds,
-            extra = power != def->same ? def->extra : 0; /* of equivalence, alarms are at the edge and power is on the same */
+            extra = power != def->same ? def->extra : 0; /* for equivalence, alarms are counted at the edge and power on identical
+                                                          * work */
         bool    hit = false;
         as_duel duel;
         as_stage_after(t->env, (double)(n - 1 - k) * def->budget_s);

@@ -1,4 +1,5 @@
-/* selftest.h - does the laboratory hold what it promises here?  False alarms on identical work, power at slowdowns that are really done.
+/* selftest.h - does the laboratory keep its promises on this machine?  Counts false alarms on identical work, and the power to
+ * find real slowdowns.
  *
  * A cell is one row of the operating table; its trials are whole comparisons as a user would make them.  Counts come with exact binomial
  * bounds.  Every trial is a line of a state file, so a long run may be stopped and resumed. */
@@ -14,8 +15,8 @@ typedef struct as_cell_def {
     as_cell_where where;
     double        budget_s, margin;
     double        extra;                   /* the slowdown for the second count; 0: none */
-    double        alarms_claim;            /* at most so many false alarms, a share; of a suite: of runs that are not clean */
-    double        power_claim;             /* at least so many found (or proven the same, where `same`) */
+    double        alarms_claim;            /* the largest share of false alarms; for a suite: of runs with an alarm */
+    double        power_claim;             /* the smallest share found (or proven the same, where `same`) */
     bool          same;                    /* equivalence: power counts "same" on identical work, alarms "same" at `extra` */
     int           n_alarms[2], n_power[2]; /* trials: quick, full */
 } as_cell_def;
@@ -40,7 +41,7 @@ typedef struct as_selftest_settings {
     uint64_t    seed;
 } as_selftest_settings;
 
-/* results: one a cell of the table, those not asked for with n == 0.  CANCELLED keeps what was counted. */
+/* results: one per cell of the table; n == 0 for cells not asked for.  CANCELLED keeps what was counted. */
 assay_status as_selftest_run(assay_env *env, const as_selftest_settings *s, as_cell_result *results);
 int          as_selftest_n_cells(void);
 

@@ -9,7 +9,7 @@
 #include "base/stage.h"
 #include "lab/limits.h"
 
-/* What a call may cost whatever it does, rather too much than too little: on the calling thread, with other threads, on a device. */
+/* Upper estimates of the fixed cost of a call: on the calling thread, with other threads, on a device. */
 static const double FLOOR_NS = 2e3, FLOOR_THREADS_NS = 2e4, FLOOR_DEVICE_NS = 3e5;
 
 assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, const as_lab_settings *s, as_suite **out)
@@ -19,7 +19,7 @@ assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, const
     if (suite) {
         suite->cases = cases;
         suite->trials = AS_TAKE(&suite->arena, assay_trace *,
-                                cases->n_items); /* not in a literal: that would clear the arena that was taken from */
+                                cases->n_items); /* not in a compound literal: that would clear the arena that it allocates from */
     }
     if (!suite || !suite->trials) {
         as_suite_free(suite);

@@ -1,4 +1,5 @@
-/* suite.h - cases measured one after the other, looked at by the lie detector, and turned into facts: the verb `bench` as a call. */
+/* suite.h - measures cases one after the other, checks them with the lie detector, and turns them into facts: the verb `bench` as
+ * a call. */
 #ifndef AS_LAB_SUITE_H
 #define AS_LAB_SUITE_H
 
@@ -12,11 +13,11 @@ typedef struct as_suite {
     as_arena              arena;
 } as_suite;
 
-/* Roofs are needed where the CPU works: for the share of the roof, and for the lie detector.  None for other devices. */
+/* Limits are needed for cases on the CPU: for the share of the limit, and for the lie detector.  None for other devices. */
 assay_status as_suite_roofs(assay_env *env, const as_bench_cases *cases, as_roofs *roofs);
-/* A case that cannot be measured is a trial that says so.  CANCELLED: *out holds what was measured until then. */
+/* If a case cannot be measured, its trial says so.  CANCELLED: *out holds what was measured until then. */
 assay_status as_suite_measure(assay_env *env, const as_bench_cases *cases, const as_lab_settings *s, as_suite **out);
-/* What the lie detector refuses becomes a trial that was refused, with its reason; how many. */
+/* Marks the trials that the lie detector refuses, with the reason; returns how many. */
 assay_status as_suite_judge(assay_env *env, as_suite *suite, size_t *n_refused);
 assay_status as_suite_facts(assay_env *env, as_suite *suite, assay_facts **out);
 /* Cases without a number: timed out, failed, refused. */

@@ -1,5 +1,5 @@
-/* tell.h - what doers made, told to people and as JSON: a plan, the outputs of a run, what a stream did, the devices and sensors of this machine.  plan/
- * and run/ print nothing themselves. */
+/* tell.h - shows as text and as JSON: a plan, the outputs of a run, the report of a stream, the devices and sensors of this
+ * machine.  plan/ and run/ print nothing themselves. */
 #ifndef AS_LAB_TELL_H
 #define AS_LAB_TELL_H
 
@@ -8,7 +8,7 @@
 #include "report/brief.h"
 #include "run/stream.h"
 
-/* What would run, by which kernel and why, and where every byte lies (the verb `plan`); the brief borrows from the plan. */
+/* What would run, with which kernel and why, and where every byte is (the verb `plan`); the brief borrows from the plan. */
 void         as_plan_brief(const assay_plan *plan, as_brief *b);
 const char  *as_plan_say(const assay_plan *plan, as_brief *b); /* "batch 1 · cpu: AMD EPYC, 1 thread", for the title of a brief */
 void         as_plan_print(const assay_plan *plan, FILE *file, bool colour);
@@ -21,7 +21,7 @@ void         as_stream_print(const as_stream_report *report, FILE *file);
 assay_status as_stream_json(assay_env *env, const as_stream_report *report, const char *model,
                             const char *path); /* "assay.stream/1" */
 
-/* The engines of this machine, and the limits of each (the verb `devices`).  Options measure, device, threads. */
+/* The devices of this machine, and the limits of each (the verb `devices`).  Options measure, device, threads. */
 typedef struct as_devices as_devices;
 assay_status              as_devices_ask(assay_env *env, const assay_options *options, as_devices **out);
 void                      as_devices_free(as_devices *t);

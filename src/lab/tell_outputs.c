@@ -1,4 +1,4 @@
-/* tell_outputs.c - the outputs of a run, for people and as JSON. */
+/* tell_outputs.c - the outputs of a run, as text and as JSON. */
 #include "base/json.h"
 #include "lab/tell.h"
 

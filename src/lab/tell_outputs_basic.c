@@ -1,4 +1,5 @@
-/* tell_outputs_basic.c - the outputs of a run on one screen: shapes, the range of the values, the first of them, where they were written. */
+/* tell_outputs_basic.c - the outputs of a run on one screen: shapes, the range of the values, the first values, and the files
+ * written. */
 #include <math.h>
 #include <string.h>
 

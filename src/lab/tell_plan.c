@@ -1,4 +1,4 @@
-/* tell_plan.c - the plan for people: what runs in which order, by which kernel and why, and where every byte lies. */
+/* tell_plan.c - the plan as text: what runs in which order, with which kernel and why, and where every byte is. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,12 +25,12 @@ static const char *bytes_show(char *buf, size_t size, uint64_t bytes)
     return buf;
 }
 
-/* Names come from files: what a terminal would obey is not passed on, and over-long ones are cut. */
+/* Names come from files: control characters are replaced, and long names are cut. */
 static void cell(FILE *file, const char *text, int width)
 {
     int n = 0;
     for (const char *c = text ? text : ""; *c; c++) {
-        bool begins = ((unsigned char)*c & 0xc0) != 0x80; /* a character, of which a column holds one */
+        bool begins = ((unsigned char)*c & 0xc0) != 0x80; /* the first byte of a character, which takes one column */
         if (begins && n++ == width)
             return;
         fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, file);
@@ -39,7 +39,7 @@ static void cell(FILE *file, const char *text, int width)
         fputc(' ', file);
 }
 
-/* The same without filling up. */
+/* The same without padding. */
 static void say(FILE *file, const char *text)
 {
     size_t n = strlen(text);
@@ -130,7 +130,7 @@ static bool has_reason(const as_step *step)
     return step->kind == AS_STEP_NODE || step->kind == AS_STEP_ALIGN || step->kind == AS_STEP_UPDATE || step->kind == AS_STEP_PIECE;
 }
 
-/* Equal reasons are told once, with the steps that they hold for. */
+/* Equal reasons are printed once, with their steps. */
 static void whys_print(const page *p)
 {
     const assay_plan *plan = p->plan;
@@ -153,7 +153,7 @@ static void whys_print(const page *p)
     free(told);
 }
 
-/* A column may stand for several steps; a buffer is drawn in every one that it touches. */
+/* A column may stand for several steps; a buffer is drawn in every column that it touches. */
 static void lifetime_print(const page *p, const as_buffer *b)
 {
     int  n = p->plan->n_steps > 0 ? p->plan->n_steps : 1, columns = at_most(n, CHART_COLUMNS);

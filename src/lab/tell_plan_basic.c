@@ -1,4 +1,5 @@
-/* tell_plan_basic.c - a plan on one screen: memory, work, the largest steps with their kernels, and what is not in a fast one. */
+/* tell_plan_basic.c - a plan on one screen: memory, work, the largest steps with their kernels, and the steps without a fast
+ * kernel. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +37,9 @@ static void steps_count(as_brief *b, const assay_plan *plan)
 
 typedef struct tally {
     double flops, bytes;
-    double slow_flops, slow_bytes; /* of these: in reference code */
+    double slow_flops, slow_bytes; /* the part of these in reference code */
     int    n, n_slow;
-    bool   by_bytes; /* nothing of it counts flops */
+    bool   by_bytes; /* no step has flops, so bytes are used */
 } tally;
 
 static bool is_slow(const as_step *step) { return step->choice.name && !strcmp(step->choice.name, "any_reference"); }
@@ -155,7 +156,7 @@ static void reference_add(as_brief *b, const assay_plan *plan, const tally *all)
                                           all->n, slow_ops(b, plan)));
 }
 
-/* What the passes changed, in a few words each; a pass that is not listed here is told by its name. */
+/* What the passes changed, in a few words each; a pass that is not listed here is shown by its name. */
 static void passes_add(as_brief *b, const assay_plan *plan)
 {
     static const char *const words[][2] = {
@@ -177,7 +178,7 @@ static void passes_add(as_brief *b, const assay_plan *plan)
         as_brief_text_add(b, plan->compiled ? "Compiling changed nothing." : "Not compiled: --compile off runs op by op.");
 }
 
-/* A device that did not take all of it. */
+/* A device that did not take all steps. */
 static void devices_add(as_brief *b, const assay_plan *plan)
 {
     for (int d = 0; d < plan->n_devices; d++) {

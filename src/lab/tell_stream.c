@@ -1,4 +1,4 @@
-/* tell_stream.c - what a stream did, for people and as JSON. */
+/* tell_stream.c - the report of a stream, as text and as JSON. */
 #include <inttypes.h>
 
 #include "base/json.h"

@@ -1,4 +1,5 @@
-/* truth.c - the plan's answer beside the slow truth, whole or on some rows; and whether it depends on the inputs at all. */
+/* truth.c - compares the plan's answer with the reference code, all of it or some rows, and checks that it depends on the
+ * inputs. */
 #include "lab/truth.h"
 
 #include <inttypes.h>
@@ -9,10 +10,10 @@
 #include "base/text.h"
 #include "run/sampler.h"
 
-/* Work that the slow truth does in a second or two; a single row may cost a little more. */
+/* Work that the reference code does in a second or two; a single row may cost a little more. */
 static const double MOST_WORK = 2e8, MOST_ROW = 5e8;
 enum { MAX_ROWS = 64, MAX_POISONS = 3 };
-/* Share of integers that may be off by one: where the scale of a quantisation is rounded another way, so are its borders. */
+/* Share of integers that may be off by one: if the scale of a quantisation is rounded differently, its thresholds move. */
 static const double MAY_FLIP = 1e-4;
 
 typedef struct check {
@@ -36,7 +37,7 @@ static assay_status answer(const check *k, uint64_t seed, uint64_t *hash)
     return ASSAY_OK;
 }
 
-/* A decision of a few bits may be the same by chance: some other inputs are tried. */
+/* An answer of a few bits may be the same by chance, so some other inputs are tried. */
 static assay_status poison(check *k, uint64_t seed)
 {
     as_truth *o = k->out;
@@ -55,7 +56,7 @@ static assay_status poison(check *k, uint64_t seed)
     return ASSAY_OK;
 }
 
-/* --- The slow truth of a model --------------------------------------------------------------------------- */
+/* --- The reference code of a model --------------------------------------------------------------------------- */
 
 typedef struct slow {
     as_graph graph;
@@ -86,7 +87,7 @@ static assay_status slow_bind(check *k, const assay_model *model, const as_bindi
 
 /* --- Rows ------------------------------------------------------------------------------------------------ */
 
-/* The axis along which `part` has n_rows where `whole` has of_rows; -1: they are alike, -2: they do not go together. */
+/* The axis along which `part` has n_rows and `whole` has of_rows; -1: equal shapes, -2: shapes that do not match. */
 static int row_axis(const as_truth *o, const as_shape *whole, const as_shape *part)
 {
     int axis = -1;
@@ -102,7 +103,7 @@ static int row_axis(const as_truth *o, const as_shape *whole, const as_shape *pa
     return axis;
 }
 
-/* The rows that were drawn; all of it where the two are alike. */
+/* The chosen rows; everything where the shapes are equal. */
 static bool rows_copy(const check *k, const as_view *whole, const as_view *part)
 {
     int     axis = row_axis(k->out, &whole->shape, &part->shape);
@@ -121,7 +122,7 @@ static bool rows_copy(const check *k, const as_view *whole, const as_view *part)
     return true;
 }
 
-/* The first and the last, where tiles end, and one of each stretch between them. */
+/* The first and the last row, where tiles end, and one row of each stretch between them. */
 static void rows_draw(check *k, uint64_t seed)
 {
     int64_t n = k->out->n_rows, of = k->out->of_rows;
@@ -179,7 +180,7 @@ static void integers_compare(check *k, const char *name, const as_view *got, con
         say_wrong(k->out, name, "one in a share of", (double)n_flipped / (double)n, MAY_FLIP);
 }
 
-/* Evaluates the slow truth on the plan's inputs, whole or some rows of them, and compares. */
+/* Evaluates the reference code on the plan's inputs, all or some rows, and compares. */
 static assay_status slow_compare(check *k, slow *s, bool *goes)
 {
     const as_graph *g = &s->graph;

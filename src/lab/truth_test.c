@@ -1,4 +1,4 @@
-/* truth_test.c - answers beside the slow truth: whole, by rows, and not at all. */
+/* truth_test.c - answers compared with the reference code: all of it, by rows, and not at all. */
 #include "tests/runner/test.h"
 
 #include <stdlib.h>
@@ -82,7 +82,7 @@ Test(truth, says_that_the_null_device_computes_nothing)
     shut(&f);
 }
 
-/* A plan of other weights than the model that it is compared with. */
+/* A plan with other weights than the model that it is compared with. */
 Test(truth, finds_a_wrong_answer)
 {
     fixture      f;
@@ -100,7 +100,7 @@ Test(truth, finds_a_wrong_answer)
     shut(&f);
 }
 
-/* x - x is 0 for every x: a model that does not look at its inputs. */
+/* x - x is 0 for every x: a model that ignores its inputs. */
 Test(truth, finds_an_answer_that_does_not_depend_on_the_inputs)
 {
     static const char model[] =

@@ -56,7 +56,7 @@ done:
     return status;
 }
 
-/* Of a file its name without the directories; a built-in network is called as it was asked for. */
+/* For a file, its name without the directories; for a built-in network, the name as given. */
 static const char *title_of(const char *spec)
 {
     const char *slash = format_of(spec) ? strrchr(spec, '/') : NULL;
@@ -89,7 +89,7 @@ static bool key_is_open(const as_zoo *zoo, const char *args, const char *key)
     return false;
 }
 
-/* Options that need an input switch it on in a built-in network that has it for the asking: --timespans ts.npy is enough. */
+/* Options that need an optional input of a built-in network switch it on: --timespans ts.npy is enough. */
 static assay_status spec_complete(assay_env *env, as_arena *arena, const char *spec, const as_model_options *o, const char **out)
 {
     const char   *args = spec + strcspn(spec, ":");

@@ -174,7 +174,7 @@ Test(load, fills_what_a_model_file_leaves_to_its_weights)
     expect(!memcmp(value(model, "fc1.weight")->data, four, sizeof four));
     expect_near(((const float *)value(model, "fc1.bias")->data)[1], 8, 0);
     assay_model_free(model);
-    /* The option comes on top and replaces all, the file's own weights too. */
+    /* The option comes last and replaces everything, even the file's own weights. */
     const char *over = as_test_path("over.safetensors");
     expect_ok(env, as_safetensors_save(env, over, both, 2));
     expect_ok(env, load(env, path, NULL, over, &model));

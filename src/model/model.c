@@ -1,4 +1,4 @@
-/* model.c - the end of a model, and what can be asked of every one. */
+/* model.c - frees models; functions for every model. */
 #include "model/model.h"
 
 #include <stdlib.h>

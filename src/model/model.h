@@ -32,12 +32,12 @@ typedef struct as_value {
     as_role     role;
     as_dtype    dtype;
     as_dims     dims;     /* of inputs, params and constants; computed values get theirs when bound */
-    const void *data;     /* params and constants: row-major, at any address: what a file holds is used where it lies */
+    const void *data;     /* params and constants: row-major, at any address: data in a file is used in place */
     int         producer; /* node that computes it, -1 if none */
 } as_value;
 
-/* A subgraph of If, Loop or Scan: a model of its own, whose first inputs are the formal ones and the others values of the graph
- * around it, by name.  Inputs of a body have no dtype and no dims: they are those of what is bound to them. */
+/* A subgraph of If, Loop or Scan: a model of its own.  Its first inputs are the formal ones; the others are values of the graph
+ * around it, by name.  Inputs of a body have no dtype and no dims; they take those of the values bound to them. */
 typedef struct as_body {
     const char        *name;  /* "then_branch" */
     const assay_model *graph; /* owned by the model around it */
@@ -53,9 +53,9 @@ typedef struct as_node {
     int            n_in, n_out;
     const as_attr *attrs;
     int            n_attrs;
-    const as_body *bodies; /* none but for If, Loop and Scan */
+    const as_body *bodies; /* only for If, Loop and Scan */
     int            n_bodies;
-    int            n_formal; /* with bodies: inputs of the node itself, the others are read in the bodies alone */
+    int            n_formal; /* with bodies: inputs of the node itself; only the bodies read the others */
 } as_node;
 
 /* A model that another owns. */
@@ -78,8 +78,8 @@ typedef struct as_file_link {
 
 struct assay_model {
     as_arena       arena;
-    const char    *name;     /* what people call it: the file's name "resnet18.onnx", or the built-in network as it was asked for */
-    const char    *own_name; /* inside the file: "main_graph"; of a built-in network its name without parameters */
+    const char    *name;     /* its name for readers: the file's name "resnet18.onnx", or the built-in network as given */
+    const char    *own_name; /* inside the file: "main_graph"; for a built-in network its name without parameters */
     const char    *source;   /* the spec as given */
     as_value      *values;
     int            n_values;
@@ -90,10 +90,10 @@ struct assay_model {
     int           *outputs;
     int            n_outputs;
     as_safetensors weights; /* open while params point into it */
-    as_model_link *bodies;  /* subgraphs of its nodes; the links lie in the arena */
-    as_model_link *lenders; /* models whose data its params point at; the links lie in the arena */
-    as_map_link   *maps;    /* open while params and constants point into them; the links lie in the arena */
-    as_file_link  *files;   /* without which its own cannot be read; the links lie in the arena */
+    as_model_link *bodies;  /* subgraphs of its nodes; the links are in the arena */
+    as_model_link *lenders; /* models whose data its params point to; the links are in the arena */
+    as_map_link   *maps;    /* open while params and constants point into them; the links are in the arena */
+    as_file_link  *files;   /* files that its own file needs; the links are in the arena */
 };
 
 /* --- Building --------------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ typedef struct as_maker as_maker;
 
 assay_status as_maker_new(assay_env *env, const char *name, uint64_t seed, as_maker **out);
 int          as_maker_input(as_maker *m, const char *name, as_dtype dtype, const as_dims *dims);
-/* A parameter with given values (copied when `copy`, else they must outlive the model and may lie at any address), or zeros
+/* A parameter with given values (copied if `copy`, otherwise they must outlive the model and may be at any address), or zeros
  * when data is NULL. */
 int as_maker_param(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape, const void *data, bool copy);
 /* A f32 parameter uniform in [-1/sqrt(fan_in), 1/sqrt(fan_in)), Philox keyed by the seed and the name's hash. */
@@ -140,8 +140,8 @@ typedef struct as_known_input {
 typedef struct as_bound_value {
     const char    *name;
     as_role        role;
-    as_tensor_info info; /* info.constant set when the values are known: constants, known inputs that shapes depend on, and what is
-                              * computed from them alone */
+    as_tensor_info info; /* info.constant set when the values are known: constants, known inputs that shapes depend on, and values
+                          * computed only from these */
     const void    *data; /* params: at any address, as in the model; constants: aligned to the element */
     int            producer;    /* node id, -1 if none */
     int            model_value; /* id in the model, -1 if made by a pass */
@@ -162,39 +162,40 @@ typedef struct as_graph {
     int            *inputs, n_inputs, *outputs, n_outputs;
 } as_graph;
 
-/* If, Loop and Scan are written out: the branch that the known condition takes, every iteration of a known number.  The nodes
- * are named after them, "loop[3]/add".  Where that is not known they are refused.
+/* If, Loop and Scan are unrolled: the branch that the known condition takes, every iteration of a known number.  The nodes are
+ * named after them, "loop[3]/add".  Where the condition or the number is not known they are refused.
  *
- * Shape arithmetic is folded: a small node of known inputs alone (or Shape, Size) is evaluated at once, its results become
- * constants and the node is dead; where a result is an output of the graph the node stays and info.constant is set.
- * Unbound symbols are an error that names them; so is a bound symbol that the model does not have.
+ * Shape arithmetic is folded: a small node with only known inputs (or Shape, Size) is evaluated at once, its results become
+ * constants and the node is dead; where a result is an output of the graph the node stays and info.constant is set. Unbound
+ * symbols are an error that names them; so is a bound symbol that the model does not have.
  *
  * An input that a shape is computed from (the axes of a Squeeze, the shape of a Reshape) needs values here: they become its
  * info.constant, and the graph is right for these values only.  Other known inputs are checked for shape and dtype and stay free.
- * Where a value that must be known is not, the sentence names the input to be given. */
+ * If a value that must be known is not, the message names the input to give. */
 assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims,
                            const as_known_input *known, int n_known, uint64_t seed, as_arena *arena, as_graph *out);
 int          as_graph_add_value(as_graph *g, const as_bound_value *value); /* -1: no memory */
-/* The slow truth of the whole graph: evaluates every node by its op's eval.  `inputs` in graph order; `outputs` are views
- * with memory of the caller.  All in the dtypes of the graph. */
+/* The reference answer of the whole graph: evaluates every node by its op's eval.  `inputs` in graph order; `outputs` are views
+ * of the caller's memory.  All have the dtypes of the graph. */
 assay_status as_graph_eval(assay_env *env, const as_graph *g, const as_view *inputs, const as_view *outputs);
 /* Fills views of the inputs with the values that `run` uses when none are given: uniform in [-1,1), Philox by seed and name;
  * integers in [0, 10). */
 void as_random_input(uint64_t seed, const char *name, const as_view *view);
 
 /* The gradient graph: a model that computes, from the inputs and params of `model` (concrete, bound as given) and one input
- * "d:<output>" per float output, the outputs "d:<name>" for each float input and param that is listed (zeros for one that no output depends on).  Nodes of
- * the forward pass are included as far as the gradient reads them.  Borrows the data of params from `model`, which must outlive it.
- * Fails by name for an operator on the way that has no gradient. */
+ * "d:<output>" per float output, the outputs "d:<name>" for each float input and param that is listed (zeros for one that no
+ * output depends on).  Nodes of the forward pass are included if the gradient reads them.  Borrows the data of params from
+ * `model`, which must outlive it. Fails with the name of the operator if one on the way has no gradient. */
 assay_status as_model_grad(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, const char *const *wrt,
                            int n_wrt, assay_model **out);
 
-/* Composite operators as primitives (as_op.expand), everything else as it stands.  Dimensions given are fixed in the result; the
- * others stay symbols, and the batch is the only one that a composite lets stay.  Borrows the data of params and constants from
- * `model`, which must outlive it. */
+/* Replaces composite operators by primitives (as_op.expand); everything else is unchanged.  Given dimensions are fixed in the
+ * result; the others stay symbols.  With a composite, only the batch may stay a symbol.  Borrows the data of params and constants
+ * from `model`, which must outlive it. */
 assay_status as_model_expand(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, assay_model **out);
 bool         as_model_has_composites(const assay_model *model);
-/* The same in a bound graph, for running op by op; a composite that would be too many nodes stays.  On failure the graph is lost. */
+/* The same in a bound graph, for running op by op; a composite that would need too many nodes stays.  After a failure the graph
+ * cannot be used. */
 assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t seed, as_graph *g);
 
 /* --- Loading -------------------------------------------------------------------------------------- */
@@ -202,7 +203,7 @@ assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t 
 typedef struct as_model_options {
     uint64_t    seed;    /* of random weights */
     const char *weights; /* a safetensors file whose tensors replace the parameters of the same name, or NULL */
-    /* What needs an input switches it on in a built-in network that has it for the asking. */
+    /* Options that need an optional input of a built-in network, which they switch on. */
     const char *timespans;
     as_texts    states_in;
     bool        stream;
@@ -227,11 +228,11 @@ typedef struct as_zoo_choice {
     const char *const *words;
 } as_zoo_choice;
 
-/* What a workload of `bench` is measured over; a network has none. */
+/* The axes over which a workload of `bench` is measured; a network has none. */
 typedef struct as_zoo_axes {
     const char *variant;            /* the key that a word alone sets, "op" for elementwise:add; NULL: none */
-    int         min_dims, max_dims; /* numbers that the key `size` takes; 0: there is no such key */
-    const char *form;               /* of the size, for sentences: "MxN" */
+    int         min_dims, max_dims; /* how many numbers the key `size` takes; 0: no such key */
+    const char *form;               /* of the size, for messages: "MxN" */
     const char *rows;               /* the key whose first number counts rows that do not depend on each other; NULL: none */
 } as_zoo_axes;
 
@@ -239,12 +240,12 @@ typedef struct as_zoo {
     const char          *name;    /* "mlp-small" */
     const char          *help;    /* one line */
     const as_zoo_param  *params;  /* NULL-key terminated; NULL: none */
-    const as_zoo_choice *choices; /* of those that take a word; NULL-key terminated; NULL: none */
+    const as_zoo_choice *choices; /* of params that take a word; NULL-key terminated; NULL: none */
     const as_zoo_axes   *axes;    /* NULL: a network */
-    bool                 trains;  /* its calls are steps of training */
+    bool                 trains;  /* its calls are training steps */
     void (*build)(as_maker *m, const as_zoo_args *args);
-    /* What the maker cannot do: changes the finished model, or replaces it by one that owns it.  NULL: nothing.  The model stays the
-     * caller's on failure. */
+    /* For what the maker cannot do: changes the finished model, or replaces it by one that owns it.  NULL: nothing to do.  On
+     * failure the caller keeps the model. */
     assay_status (*refine)(assay_env *env, const as_zoo_args *args, assay_model **model);
 } as_zoo;
 
@@ -254,7 +255,7 @@ typedef struct as_zoo_alias {
     const char *name, *spec;
 } as_zoo_alias;
 extern const as_zoo_alias as_zoo_aliases[];
-/* Values as given or standard; a list is "784x128x10"; bad text fails the maker with a sentence and returns 0. */
+/* Given values or defaults; a list is "784x128x10"; bad text fails the maker with a message and returns 0. */
 const char *as_zoo_text(const as_zoo_args *args, const char *key);
 int64_t     as_zoo_int(as_maker *m, const as_zoo_args *args, const char *key, int64_t min, int64_t max);
 size_t as_zoo_list(as_maker *m, const as_zoo_args *args, const char *key, int64_t min, int64_t max, int64_t *out, size_t max_n);
@@ -269,7 +270,8 @@ typedef struct as_format {
 extern const as_format *const as_fmt_table[];
 
 /* Parameter totals. */
-/* May a model's file name another so?  Only below its directory: relative, no part of it "..", no backslash and no drive. */
+/* Whether a model's file may name another file by this path.  Only below its own directory: relative, without "..", backslash or
+ * drive. */
 bool     as_model_file_ok(const char *name);
 bool     as_model_file_add(assay_model *model, const char *name); /* false: no memory */
 uint64_t as_model_param_count(const assay_model *model);

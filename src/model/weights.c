@@ -1,4 +1,4 @@
-/* weights.c - parameters from a safetensors file: all or nothing, by name, with every difference named. */
+/* weights.c - parameters from a safetensors file: all or nothing, by name; every difference is reported. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static assay_status fits(assay_env *env, const char *path, const as_value *param
     return ASSAY_OK;
 }
 
-/* The bytes to point at: the mapping where it can be used as it is, else a copy. */
+/* The bytes to use: the mapping itself if possible, otherwise a copy. */
 static const void *data_of(as_arena *arena, const as_value *param, const as_view *view)
 {
     if (view->dtype == param->dtype && param->dtype != AS_BOOL && as_view_contiguous(view) &&
@@ -44,7 +44,7 @@ static const void *data_of(as_arena *arena, const as_value *param, const as_view
     return data;
 }
 
-/* Files of others hold what is fixed here too (the masks of a wiring): such a tensor must say what the model says. */
+/* Files from other tools also contain tensors that are fixed here (the masks of a wiring): these must equal the model's. */
 static assay_status constants_check(assay_env *env, const assay_model *model, const char *path, const as_named_view *const *sorted,
                                     const as_safetensors *file, bool *used)
 {

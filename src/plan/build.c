@@ -45,7 +45,7 @@ static assay_status dim_parse(assay_env *env, as_arena *arena, const char *text,
     return ASSAY_OK;
 }
 
-/* --batch is short for --dim batch=N and --seq for --dim seq=N; their standard values must not disturb a model without. */
+/* --batch is short for --dim batch=N and --seq for --dim seq=N; their defaults must not affect a model without these symbols. */
 static assay_status dims_read(assay_env *env, const assay_model *model, const as_plan_options *o, assay_plan *plan)
 {
     size_t n_given = o->dims.n;
@@ -81,7 +81,7 @@ static assay_status dims_read(assay_env *env, const assay_model *model, const as
         return as_fail(env, ASSAY_BAD_INPUT, "plan: --seq %lld: the sequence length of the model '%s' is fixed", (long long)seq,
                        model->name);
     if (seq_is_set)
-        dims[n++] = (as_binding_dim){"seq", seq}; /* before the files: binding has the sentence for one of another length */
+        dims[n++] = (as_binding_dim){"seq", seq}; /* before the files: binding reports a file of another length */
     n = as_given_dims(plan, batch_is_set, dims, n);
     for (int k = 0; k < n; k++) {
         has_batch |= !strcmp(dims[k].symbol, "batch");
@@ -125,10 +125,10 @@ assay_status as_plan_borrow(assay_env *env, assay_plan *plan, as_device *const *
 
 enum { MAX_DEVICES = 16 };
 
-/* Opens the devices of the options, by preference, and the host's behind them if it is not named. */
+/* Opens the devices of the options, in order of preference, and then the host if it is not among them. */
 static assay_status specs_open(assay_env *env, const as_plan_options *o, as_device **devices, size_t *n)
 {
-    /* A laboratory sets one device by its key, over whatever list the user's options had. */
+    /* The laboratory sets one device by its key, which overrides the list of the user's options. */
     bool     many = o->devices.n > 1 && !strcmp(o->devices.items[o->devices.n - 1], o->device);
     as_texts specs = many ? o->devices : (as_texts){&o->device, 1};
     bool     has_host = false;
@@ -160,7 +160,7 @@ static assay_status devices_open(assay_env *env, const as_plan_options *o, assay
     return status;
 }
 
-/* A device that did nothing must not seem to have done something: its name would stand over the cpu's times. */
+/* A device that ran nothing is refused: otherwise its name would be shown with the CPU's times. */
 static assay_status shares_check(assay_env *env, const assay_plan *plan)
 {
     for (int i = 0; i < plan->n_devices; i++) {
@@ -181,7 +181,7 @@ static int by_order(const void *a, const void *b)
     return x->order != y->order ? (x->order < y->order ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* Room for two notes more, which lowering writes: views that alias, results in place. */
+/* Leaves room for two more notes, which lowering writes: views that alias, results in place. */
 static assay_status passes_run(assay_env *env, assay_plan *plan)
 {
     int n = 0;
@@ -277,7 +277,7 @@ assay_status as_plan_build_with(assay_env *env, const assay_model *model, const 
         return status;
     }
     plan->build_ns = as_clock_ns(&env->clock, as_clock_now(&env->clock) - begin);
-    /* A device that tells its time does not say how long planning takes; a report about it has no other clock's times in it. */
+    /* A device with simulated time does not time the planning; its report must not mix in times of another clock. */
     bool told = env->clock.kind == AS_CLOCK_FAKE;
     for (int d = 0; d < plan->n_devices; d++)
         told |= plan->devices[d]->tells_time;

@@ -1,4 +1,4 @@
-/* build_test.c - sizes, passes, aliases, prologue and segments of real plans. */
+/* build_test.c - sizes, passes, aliases, set-up and segments of real plans. */
 #include <math.h>
 
 #include "plan/test_fixture.h"
@@ -175,7 +175,7 @@ Test(plan, params_are_used_in_place)
     int weight = fixture_buffer_find(f.plan, "fc1.weight");
     expect(weight >= 0 && f.plan->buffers[weight].outside != NULL);
     expect_eq(f.plan->param_bytes, 4 * 101770);
-    for (int i = 0; i < f.plan->n_prologue; i++) /* what a kernel packs is its own copy, and counted */
+    for (int i = 0; i < f.plan->n_prologue; i++) /* packed weights are a copy, and are counted */
         expect_eq(f.plan->steps[i].kind, AS_STEP_PACK);
     expect(assay_plan_peak_bytes(f.plan) - f.plan->packed_bytes < 4 * 101770);
     fixture_close(&f);
@@ -251,7 +251,7 @@ Test(plan, constants_are_folded_in_chains)
     fixture f;
     fixture_open(&f, NULL);
     as_maker *m = fixture_maker(&f);
-    enum { N = 1536 }; /* more than binding folds by itself */
+    enum { N = 1536 }; /* more than binding folds */
     static float av[N] = {1, -2, 3}, bv[N] = {10, 20, 30};
     int          a = constant_f32(m, "a", av, &AS_SHAPE(1, N)), b = constant_f32(m, "b", bv, &AS_SHAPE(1, N));
     int          r = fixture_node1(m, "Relu", "r", fixture_node2(m, "Add", "ab", a, b));
@@ -292,7 +292,7 @@ Test(plan, an_output_that_is_constant_is_still_an_output)
     fixture_close(&f);
 }
 
-/* Both the flattened input and a flattened activation, which is an output itself too. */
+/* Both the flattened input and a flattened activation that is itself an output. */
 Test(plan, a_view_that_is_an_output_never_shares_with_an_input)
 {
     fixture f;

@@ -1,4 +1,4 @@
-/* describe.c - the plan as a trace holds it, and what its other descriptions share. */
+/* describe.c - the description of a plan in a trace, and the parts that other descriptions share. */
 #include <string.h>
 
 #include "plan/lower.h"
@@ -71,7 +71,7 @@ uint64_t as_step_working_set(const assay_plan *plan, const as_step *step)
     return sum;
 }
 
-/* What it reads that is the same in every run, whatever the batch. */
+/* The bytes it reads that are the same in every run, whatever the batch size. */
 static uint64_t weight_bytes(const assay_plan *plan, const as_step *step)
 {
     uint64_t sum = 0;
@@ -125,11 +125,11 @@ static void outputs_mark(const assay_plan *plan, const as_step *step, int s, int
             writers[as_buffer_root(plan, out[i])] = s;
 }
 
-/* What a step is described with: which step of the trace wrote a buffer last, room for inputs, the parts of all steps. */
+/* What the description of a step needs: which step of the trace wrote a buffer last, room for inputs, the parts of all steps. */
 typedef struct describer {
     int           *writers, *inputs;
     as_step_parts *parts;
-    int            arm, first; /* the trace's step that the plan's first one becomes */
+    int            arm, first; /* first: index in the trace of the plan's first step */
 } describer;
 
 static bool is_own_part(const as_step *step, const as_step_parts *parts)

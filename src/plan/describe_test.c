@@ -10,7 +10,7 @@ Test(describe, the_trace_knows_every_step_and_buffer)
     fixture_plan(&f);
     expect_ok(f.env, as_trace_new(f.env, &t));
     expect_ok(f.env, as_plan_describe(f.env, f.plan, t));
-    int first = f.plan->n_prologue; /* what the kernels pack comes before */
+    int first = f.plan->n_prologue; /* packing steps come before */
     expect_eq((int)t->n_steps, first + 2);
     for (int i = 0; i < first; i++)
         expect_str(t->steps[i].stage, "prologue");
@@ -57,7 +57,7 @@ Test(describe, a_plan_without_steps_is_described_too)
     fixture_open(&f, NULL);
     as_maker *m = fixture_maker(&f);
     as_maker_output(m, fixture_input(m, "x", 2, 2));
-    if (as_maker_finish(m, &f.model) != ASSAY_OK) { /* a model may be refused before it comes here, which is as good */
+    if (as_maker_finish(m, &f.model) != ASSAY_OK) { /* the model may be refused before this point, which is fine, too */
         fixture_close(&f);
         return;
     }

@@ -35,7 +35,7 @@ int as_edit_only_reader(const as_graph *g, int value)
     return count(g, value, &last) == 1 && !as_edit_is_output(g, value) ? last : -1;
 }
 
-/* What a pass asks about is a weight or a few steps from one; a graph can be made in which looking further takes for ever. */
+/* Passes ask about weights or values a few steps from one; in a hostile graph, searching further could take for ever. */
 static bool is_steady(const as_graph *g, int value, int *left)
 {
     const as_bound_value *v = &g->values[value];
@@ -66,7 +66,7 @@ bool as_edit_is_too_large(const as_graph *g, as_pass_note *note)
     return true;
 }
 
-/* How much of the part the name says already: up to the last of its modules that is one of the name's, too. */
+/* How much of the part is already in the name: up to the last module that both share. */
 static size_t shared_bytes(const char *name, const char *part)
 {
     size_t shared = 0;
@@ -97,7 +97,7 @@ static assay_status no_memory(assay_env *env, const char *name)
     return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to change node '%s'", name ? name : "");
 }
 
-/* Everything of the context but its outputs' layout. */
+/* The whole context except the layout of its outputs. */
 assay_status as_edit_try(assay_env *env, const as_graph *g, const as_edit *edit, as_node_ctx *out)
 {
     const as_op    *op = as_op_find(edit->op);
@@ -129,7 +129,7 @@ assay_status as_edit_try(assay_env *env, const as_graph *g, const as_edit *edit,
     return ASSAY_OK;
 }
 
-/* The node that the edit asks for, its output value there or made. */
+/* The node that the edit describes; its output value exists or is made. */
 static assay_status node_make(assay_env *env, as_graph *g, const as_edit *edit, as_bound_node *out)
 {
     as_bound_node node = {.in = AS_TAKE(g->arena, int, edit->n_in + 1), .out = AS_TAKE(g->arena, int, 1)};
@@ -194,7 +194,7 @@ assay_status as_edit_insert(assay_env *env, as_graph *g, int before, const as_ed
     for (int i = 0; i < g->n_values; i++)
         if (g->values[i].producer >= before)
             g->values[i].producer++;
-    node.ctx.node_id = UINT32_MAX - (uint32_t)g->n_nodes; /* of no random stream */
+    node.ctx.node_id = UINT32_MAX - (uint32_t)g->n_nodes; /* belongs to no random stream */
     g->nodes[before] = node;
     g->n_nodes++;
     g->values[node.out[0]].producer = before;
@@ -212,7 +212,7 @@ void as_edit_rewire(as_graph *g, int from, int to)
             }
 }
 
-/* The infos of a context are const for everyone but the graph that owns them. */
+/* Only the graph that owns a context may change its infos. */
 void as_edit_refresh(as_graph *g, int id)
 {
     as_bound_node  *node = &g->nodes[id];

@@ -11,7 +11,8 @@ static const as_value *input_of(const assay_plan *plan, int i) { return &plan->m
 
 static bool is_symbol(const as_dim *dim, const char *symbol) { return dim->symbol && !strcmp(dim->symbol, symbol); }
 
-/* A network over sequences also takes one sequence alone, as torch does: x [seq, inputs], time spans [seq], a state [units]. */
+/* A network over sequences also takes a single sequence without a batch axis, as torch does: x [seq, inputs], time spans [seq], a
+ * state [units]. */
 static bool is_over_sequences(const assay_model *model)
 {
     const as_dims *dims = model->n_inputs ? &model->values[model->inputs[0]].dims : NULL;
@@ -49,7 +50,7 @@ static assay_status file_read(assay_env *env, assay_plan *plan, int i, const cha
     return ASSAY_OK;
 }
 
-/* A span is how long a step took: what is negative or no number would give answers that mean nothing. */
+/* A time span is the duration of a step: negative values or NaN would give meaningless answers. */
 static assay_status timespans_read(assay_env *env, const as_plan_options *o, assay_plan *plan, const bool *taken)
 {
     const char *path = o->timespans;
@@ -142,7 +143,7 @@ int as_given_dims(const assay_plan *plan, bool but_batch, as_binding_dim *dims, 
         const as_dims  *wanted = &input_of(plan, i)->dims;
         const as_shape *shape = &plan->given[i].tensor.view.shape;
         if (!plan->given[i].path || shape->rank != wanted->rank)
-            continue; /* binding has the sentence for another rank */
+            continue; /* binding reports another rank */
         for (int axis = 0; axis < shape->rank; axis++) {
             const char *symbol = wanted->dim[axis].symbol;
             int         k = 0;

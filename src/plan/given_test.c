@@ -41,7 +41,7 @@ Test(given, a_plan_is_made_for_the_values_that_shapes_depend_on)
     as_view y = as_instance_output(f.instance, 0);
     expect(as_shape_same(&y.shape, &AS_SHAPE(2, 3)));
     expect_near(as_view_get(&y, 5), 6, 0);
-    /* Another value of x is what runs are for; another of s is another plan. */
+    /* x may change from run to run; another s needs another plan. */
     as_view given = as_instance_input(f.instance, 0);
     as_view_set(&given, 5, 7);
     fixture_step(&f);

@@ -1,4 +1,4 @@
-/* instance.c - what changes while a plan runs: one allocation a device, and where every buffer lies in it. */
+/* instance.c - what changes while a plan runs: one allocation per device, and the place of every buffer in it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,7 +193,7 @@ static assay_status segment_run(const as_run_ctx *run, assay_instance *instance,
     return ASSAY_OK;
 }
 
-/* Shapes and steps were made for these values: with others the answer would be wrong and nobody would notice. */
+/* Shapes and steps were made for these values: with others the answer would be silently wrong. */
 static assay_status fixed_check(assay_env *env, const assay_instance *instance)
 {
     const as_graph *g = &instance->plan->graph;

@@ -1,7 +1,7 @@
-/* instance_test.c - the plan gives the truth, the same bits every time, and obeys a changed parameter. */
+/* instance_test.c - the plan agrees with the reference code, gives the same bits every time, and follows a changed parameter. */
 #include "plan/test_fixture.h"
 
-/* The plan's outputs against the slow truth of the same graph. */
+/* The plan's outputs against the reference code of the same graph. */
 static void agrees_with_the_truth(const char *spec, const char *batch, const char *compile)
 {
     fixture f;
@@ -194,7 +194,7 @@ Test(instance, a_dimension_of_zero_runs_and_holds_nothing)
     fixture_close(&f);
 }
 
-/* The same on a device that the host cannot address: transfers of nothing. */
+/* The same on a device that the host cannot address: transfers of zero bytes. */
 Test(instance, a_dimension_of_zero_runs_on_a_far_device_too)
 {
     fixture f;
@@ -245,7 +245,7 @@ Test(instance, weights_that_are_not_aligned_give_the_same_bits)
             expect_eq((uintptr_t)b.data % 4, 0);
             expect(!memcmp(a.data, b.data, as_view_bytes(&a)));
         }
-        /* In the second round other weights, in the third the same again. */
+        /* The second round uses other weights, the third the first ones again. */
         as_view view = as_view_of(other, AS_F32, &AS_SHAPE(4, 5));
         expect_ok(even.env, as_instance_set_param(even.env, even.instance, "w", &view));
         expect_ok(odd.env, as_instance_set_param(odd.env, odd.instance, "w", &view));

@@ -1,4 +1,4 @@
-/* layout.c - when each buffer lives, where it lies, and which steps make a segment. */
+/* layout.c - the lifetime and the place of each buffer, and which steps make a segment. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "plan/lower.h"
 #include "plan/place.h"
 
-/* More than any machine this runs on holds: a plan above it is a typing error in a dimension. */
+/* More memory than any supported machine has: a larger plan comes from a typing error in a dimension. */
 #define MAX_PLAN_BYTES (UINT64_C(1) << 40)
 
 /* --- Lifetimes ----------------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static void lifetimes_find(assay_plan *plan)
         as_buffer *b = &plan->buffers[i];
         if (b->last < 0)
             b->first = b->last = 0;
-        /* The prologue does not run every time: what it leaves to the body must outlast every run. */
+        /* The set-up does not run every time: its results must stay alive through every run. */
         if (b->first < plan->n_prologue && b->last >= plan->n_prologue)
             b->last = end;
     }

@@ -1,9 +1,9 @@
 /* lower.c - from a bound graph to steps and buffers.
  *
- * Every value has a home device, where it is produced; it gets a buffer on another device by a transfer the first time
- * somebody there reads it.  Parameters and constants on the host are used where they lie, unless their address is not aligned to
- * their element (a file may hold them anywhere): those are copied once for the steps that read them.  A value is steady when it depends on parameters and constants alone: the
- * steps that produce, move or pack it belong to the prologue, all others to the body. */
+ * Every value has a home device, where it is produced; the first time a step on another device reads it, a transfer gives it a
+ * buffer there.  Parameters and constants on the host are used in place, unless their address is not aligned to their element (a
+ * file may hold them anywhere): those are copied once for the steps that read them.  A value is steady when it depends only on
+ * parameters and constants: the steps that produce, move or pack it belong to the set-up (the prologue), all others to the body. */
 #include "plan/lower.h"
 
 #include <stdio.h>
@@ -26,12 +26,12 @@ typedef struct lowering {
     int           cap_buffers;
     int          *home;      /* per value: its device */
     int          *buffer;    /* per value and device: -1 not there yet */
-    int          *given;     /* per value: the buffer that is the memory of a param or constant itself, -1 none yet */
+    int          *given;     /* per value: the buffer that stands for the memory of a param or constant itself, -1 none yet */
     bool         *steady;    /* per value */
     bool         *is_output; /* per value */
-    int          *n_readers; /* per value: inputs of nodes that read it, outputs of the graph counted too */
-    int          *reader;    /* per value: the last node that does */
-    int          *number;    /* per value: its place in the piece that is being made, -1: none yet */
+    int          *n_readers; /* per value: inputs of nodes that read it, plus graph outputs */
+    int          *reader;    /* per value: the last node that reads it */
+    int          *number;    /* per value: its index in the current piece, -1: none yet */
     as_pass_note *in_place_note;
 } lowering;
 
@@ -40,7 +40,7 @@ static assay_status no_memory(assay_env *env, const char *what)
     return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory for %s", what);
 }
 
-/* Doubles an array in the arena; what is left behind lives as long as the plan, and is at most as much again. */
+/* Doubles an array in the arena.  The old arrays stay until the plan is freed; together they are no larger than the new one. */
 static bool grow(as_arena *arena, void *array, int n, int *capacity, size_t bytes_each)
 {
     if (n < *capacity)
@@ -89,7 +89,7 @@ static as_buffer_role role_of(const lowering *l, int value, int device)
     return device == 0 && l->is_output[value] ? AS_BUF_OUTPUT : AS_BUF_ACTIVATION;
 }
 
-/* A new buffer for a value on a device, not yet filled by anything but what lies there already. */
+/* A new buffer for a value on a device; no step writes it yet. */
 static assay_status value_buffer(lowering *l, int value, int device, int *out)
 {
     const as_bound_value *v = &l->graph->values[value];
@@ -108,7 +108,7 @@ static assay_status value_buffer(lowering *l, int value, int device, int *out)
     return ASSAY_OK;
 }
 
-/* Where a param or constant lies; steps of the host read it there if it is aligned, else it is good for copying alone. */
+/* The memory of a param or constant itself; steps of the host read it there if it is aligned, otherwise it can only be copied. */
 static assay_status given_buffer(lowering *l, int value, int *out)
 {
     const as_bound_value *v = &l->graph->values[value];
@@ -159,7 +159,7 @@ static assay_status transfer_add(lowering *l, int value, const transfer *t, int 
     return step_add(l, l->steady[value], &step);
 }
 
-/* A copy of a param or constant that steps of this device may load as what it is. */
+/* An aligned copy of a param or constant, which steps of this device can load. */
 static assay_status align_add(lowering *l, int value, int device, int *out)
 {
     const as_bound_value *v = &l->graph->values[value];
@@ -185,7 +185,7 @@ static assay_status align_add(lowering *l, int value, int device, int *out)
     return transfer_add(l, value, &align, device, from, *out);
 }
 
-/* The buffer of a value on a device, after a transfer if it is not there yet.  All transfers pass the host. */
+/* The buffer of a value on a device; adds a transfer if it is not there yet.  All transfers go through the host. */
 static assay_status value_on(lowering *l, int value, int device, int *out)
 {
     const as_bound_value *v = &l->graph->values[value];
@@ -232,7 +232,7 @@ static assay_status nobody(lowering *l, const as_node_ctx *ctx, const as_trace_r
     return as_fail(l->env, ASSAY_UNSUPPORTED, "plan: %s '%s': %s", ctx->op->name, ctx->name, text);
 }
 
-/* The first device, by preference, that takes the node; the reasons of those before it are kept among the refusals. */
+/* The most preferred device that takes the node; the reasons of those before it are kept among the refusals. */
 static assay_status choose(lowering *l, int node, const as_node_ctx *ctx, int *device, as_choice *out)
 {
     const assay_plan *plan = l->plan;
@@ -243,7 +243,7 @@ static assay_status choose(lowering *l, int node, const as_node_ctx *ctx, int *d
     for (int i = 0; i < plan->n_devices; i++) {
         as_device *asked = plan->devices[plan->order[i]];
         as_choice  choice = {0};
-        if (asked->caps.takes_graphs) /* what it wants is in pieces */
+        if (asked->caps.takes_graphs) /* it takes pieces only */
             choice.why = plan->claims[plan->order[i]][node].why;
         else
             AS_TRY(asked->backend->choose(l->env, asked, ctx, l->arena, &choice));
@@ -282,7 +282,7 @@ static int alias_source(const lowering *l, int value)
     return value;
 }
 
-/* A graph output must not be the caller's own input or a weight under another name: that one is copied. */
+/* A graph output must not share memory with the caller's input or with a weight: it is copied then. */
 static bool can_alias(const lowering *l, const as_bound_node *node)
 {
     if (!l->plan->compiled || !node->ctx.op->view_only || node->ctx.n_out != 1 || node->out[0] < 0 || node->in[0] < 0)
@@ -290,7 +290,7 @@ static bool can_alias(const lowering *l, const as_bound_node *node)
     return !(l->is_output[node->out[0]] && is_given(l, alias_source(l, node->in[0])));
 }
 
-/* The value lies where another buffer does, and needs no bytes of its own. */
+/* The value shares the memory of another buffer and needs no bytes of its own. */
 static assay_status shared_add(lowering *l, int value, int device, int with, as_pass_note *note)
 {
     const as_bound_value *v = &l->graph->values[value];
@@ -316,7 +316,7 @@ static assay_status alias_add(lowering *l, const as_bound_node *node, as_pass_no
 
 /* --- In place -------------------------------------------------------------------------------------------- */
 
-/* Every value in that memory must have been read for the last time: by one reader each, of which this step is the last. */
+/* Every value in that memory must have been read for the last time: each has one reader, and this step is the last of them. */
 static bool is_last_read(const lowering *l, int buffer, int node)
 {
     int root = as_buffer_root(l->plan, buffer);
@@ -336,7 +336,7 @@ static bool is_alike(const as_tensor_info *a, const as_tensor_info *b)
     return a->dtype == b->dtype && a->layout == b->layout && as_shape_same(&a->shape, &b->shape);
 }
 
-/* A variable may be written by the step that computes what it becomes, when that step is the last to read it under any name. */
+/* The step that computes a variable's new value may write it in place, if no later step reads the old value or an alias of it. */
 static bool is_update_in_place(const lowering *l, const as_bound_node *node, int node_id, int input, int buffer)
 {
     int v = as_variable_of_value(l->plan, node->in[input]);
@@ -368,15 +368,15 @@ static int input_to_overwrite(const lowering *l, const as_step *step, bool stead
             l->steady[node->in[i]] || !is_alike(&ctx->in[i], &ctx->out[0]))
             continue;
         if (is_update_in_place(l, node, step->node, i, step->seg.in[i]))
-            return i; /* better than any other: it saves the update's copy too */
+            return i; /* the best choice: it also saves the update's copy */
         if (found < 0 && !is_given(l, node->in[i]) && is_last_read(l, step->seg.in[i], step->node))
             found = i;
     }
     return found;
 }
 
-/* Weights that the kernel wants in a form of its own are packed once, in the prologue; what changes every run is not.  Packing one sees
- * the others that are as steady, since a change of any does the whole prologue again. */
+/* Weights that the kernel wants in a form of its own are packed once, in the set-up; values that change every run are not packed.
+ * Packing one operand may read the other steady ones, because a change of any of them repeats the whole set-up. */
 static assay_status packs_add(lowering *l, int node_id, as_step *step)
 {
     const as_bound_node *node = &l->graph->nodes[node_id];
@@ -404,7 +404,7 @@ static assay_status packs_add(lowering *l, int node_id, as_step *step)
             out[k] = -1;
         as_step pack = *step;
         pack.kind = AS_STEP_PACK;
-        /* Exporters rename weights, "onnx::MatMul_189"; then the module says better whose they are. */
+        /* Exporters rename weights, "onnx::MatMul_189"; then the module's name is more useful. */
         const char *module = node->ctx.module ? node->ctx.module : "";
         bool        is_its = !strncmp(of, module, strlen(module));
         pack.name = is_its ? as_arena_printf(l->arena, "pack %s", of) : as_arena_printf(l->arena, "pack weights of %s", module);
@@ -483,7 +483,7 @@ typedef struct piece_maker {
     int             n_values, n_in, n_out;
 } piece_maker;
 
-/* A value that a node outside the piece reads, or that is a result of the graph. */
+/* Whether a node outside the piece reads the value, or the value is a graph output. */
 static bool leaves(const lowering *l, const as_plan_piece *p, int value)
 {
     return l->is_output[value] || l->reader[value] >= p->first + p->n_nodes; /* the last reader, in the order of nodes */
@@ -550,7 +550,7 @@ static assay_status piece_scratch(lowering *l, as_plan_piece *p, as_step *step)
     return ASSAY_OK;
 }
 
-/* One step: what comes in is brought to the device, what goes out gets a buffer there, and what lives inside has none. */
+/* One step: inputs are brought to the device, outputs get buffers there, and values inside the piece have none. */
 static assay_status piece_add(lowering *l, as_plan_piece *p)
 {
     const as_graph *g = l->graph;
@@ -599,7 +599,7 @@ static assay_status piece_add(lowering *l, as_plan_piece *p)
     return step_add(l, p->steady, &step);
 }
 
-/* An operator without inputs may be random, and a random one runs every time. */
+/* An operator without inputs may be random, and a random one must run every time. */
 static bool is_steady(const lowering *l, const as_bound_node *node)
 {
     int n_present = 0;
@@ -625,7 +625,7 @@ static assay_status ends_add(lowering *l, const int *values, int n, int **out)
     return ASSAY_OK;
 }
 
-/* Behind all that reads them: variables take the values that they become, unless they were written in place. */
+/* After all steps that read them: variables take their new values, unless they were written in place. */
 static assay_status updates_add(lowering *l)
 {
     for (int i = 0; i < l->plan->n_variables; i++) {
@@ -640,7 +640,7 @@ static assay_status updates_add(lowering *l)
     return ASSAY_OK;
 }
 
-/* Prologue first; a step's choice is pointed to only now that steps no longer move. */
+/* The set-up comes first.  Pointers to a step's choice are set only now, because steps no longer move. */
 static assay_status steps_join(lowering *l)
 {
     const step_list *body = &l->stage[false], *prologue = &l->stage[true];

@@ -4,9 +4,9 @@
 
 #include "plan/plan.h"
 
-/* Takes over a list of open devices by preference: the first whose memory the host can address is the host. */
+/* Takes over a list of open devices in order of preference: the first whose memory the host can address is the host. */
 assay_status as_plan_borrow(assay_env *env, assay_plan *plan, as_device *const *devices, size_t n);
-/* Graph -> steps and buffers: devices and kernels chosen, transfers and packing inserted, views made aliases. */
+/* From the graph to steps and buffers: chooses devices and kernels, inserts transfers and packing, turns views into aliases. */
 assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias_note, as_pass_note *in_place_note);
 /* Lifetimes, offsets, the bytes per device and the totals. */
 assay_status as_plan_place(assay_env *env, assay_plan *plan);
@@ -26,7 +26,7 @@ typedef struct as_step_parts {
 } as_step_parts;
 assay_status as_plan_parts(assay_env *env, const assay_plan *plan, as_arena *arena, as_step_parts **out);
 
-/* Bytes that a tensor needs: a shape that was checked does not overflow. */
+/* Bytes that a tensor needs; cannot overflow, because the shape was checked. */
 static inline size_t as_info_bytes(const as_tensor_info *info)
 {
     return (size_t)as_shape_count(&info->shape) * as_dtype_bytes(info->dtype);

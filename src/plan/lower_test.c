@@ -1,4 +1,4 @@
-/* lower_test.c - packing, fallback and transfers, with devices that only pretend. */
+/* lower_test.c - packing, fallback and transfers, with simulated devices. */
 #include "plan/test_fixture.h"
 #include "plan/lower.h"
 
@@ -36,7 +36,7 @@ static void product_model(fixture *f)
     expect_ok(f->env, as_maker_finish(m, &f->model));
 }
 
-/* Lowers by hand onto the devices given; nothing is compiled, so pretending is enough. */
+/* Lowers onto the given devices directly; nothing is compiled, so simulated devices are enough. */
 static assay_status lower_on(fixture *f, as_device **devices, int n, assay_plan *plan)
 {
     as_pass_note note = {0};
@@ -61,7 +61,7 @@ Test(lower, a_host_that_refuses_says_why)
     fixture_close(&f);
 }
 
-/* A host that is the real cpu device, and a far one that pretends. */
+/* The real cpu device as the host, and a simulated remote device. */
 static void two_devices(fixture *f, as_device **devices, as_device *far, const as_backend *backend)
 {
     expect_ok(f->env, as_device_open(f->env, "cpu", 1, &devices[0]));
@@ -103,13 +103,13 @@ Test(lower, moves_packs_runs_and_brings_back)
     expect_eq(packed->role, AS_BUF_PACKED);
     expect_eq(packed->bytes, 48 + 32);
     expect_eq(packed->first, 1);
-    expect_eq(packed->last, 5); /* outlives the body, which runs again without the prologue */
+    expect_eq(packed->last, 5); /* outlives the body, which runs again without the set-up */
     expect_eq(plan.packed_bytes, 80);
     expect_eq(scratch->bytes, 100);
     expect_eq(scratch->first, 3);
     expect_eq(scratch->last, 3);
     expect_eq(scratch->offset % 256, 0);
-    expect(plan.scratch_bytes >= 100); /* and what the host's kernel asks for */
+    expect(plan.scratch_bytes >= 100); /* plus what the host's kernel asks for */
     expect_eq(plan.steps[5].choice.n_refused >= 1, 1);
     expect_str(plan.steps[5].choice.refused[0].kernel, "pretend");
     expect_str(plan.steps[5].choice.refused[0].why, "it can only multiply");
@@ -118,7 +118,7 @@ Test(lower, moves_packs_runs_and_brings_back)
     fixture_close(&f);
 }
 
-/* The same with a weight that lies where no float may be loaded. */
+/* The same with a weight at an address that is not aligned for a float. */
 static void odd_model(fixture *f, unsigned char *odd)
 {
     fixture_open(f, NULL);
@@ -138,7 +138,7 @@ Test(lower, what_is_not_aligned_is_copied_once_for_the_host)
     odd_model(&f, memory + 1);
     expect_ok(f.env, as_device_open(f.env, "cpu", 1, &devices[0]));
     expect_ok(f.env, lower_on(&f, devices, 1, &plan));
-    expect(plan.n_prologue >= 2); /* the copy, what the product's kernel packs, and the Neg of a parameter */
+    expect(plan.n_prologue >= 2); /* the copy, the packing of the product's kernel, and the Neg of a parameter */
     const as_step *align = &plan.steps[0];
     expect_str(align->name, "align w");
     expect_eq(align->kind, AS_STEP_ALIGN);
@@ -157,7 +157,7 @@ Test(lower, what_is_not_aligned_is_copied_once_for_the_host)
     fixture_close(&f);
 }
 
-/* A transfer moves bytes, so only the host's own step needs the aligned copy. */
+/* A transfer copies bytes at any alignment, so only the host's own step needs the aligned copy. */
 Test(lower, a_transfer_takes_what_is_not_aligned_as_it_is)
 {
     fixture                   f;

@@ -1,4 +1,4 @@
-/* options.c - what a plan is made with. */
+/* options.c - the options of a plan. */
 #include "plan/plan.h"
 
 const as_option_member as_plan_members[] = {AS_MEMBER(as_plan_options, TEXTS, "dim", dims),

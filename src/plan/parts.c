@@ -1,13 +1,13 @@
-/* parts.c - which nodes of the model a step computes: what a fused step is made of, whatever its name says.
+/* parts.c - which nodes of the model a step computes, whatever the step's name says.
  *
- * From what a step writes, the model's own graph is walked back until something is reached that another step writes, an input or a parameter.
- * So nodes that were fused, folded into weights or became an alias belong to the step that does their work.  A step that writes nothing the
- * model knows (a composite operator taken apart) is a part of the step that reads it. */
+ * From the values that a step writes, the model's graph is followed back to values that another step writes, to inputs or to
+ * parameters.  So nodes that were fused, folded into weights or turned into aliases belong to the step that does their work.  A
+ * step whose results are not in the model (a part of a composite operator) belongs to the step that reads them. */
 #include <string.h>
 
 #include "plan/lower.h"
 
-enum { FAR = 4096 }; /* steps between which a reader is looked for: a result is read soon, and a plan may have very many steps */
+enum { FAR = 4096 }; /* how many steps ahead a reader is searched: results are read soon, and a plan may have very many steps */
 
 typedef struct walker {
     const assay_plan *plan;
@@ -66,7 +66,8 @@ static void walk(walker *w, int step, int value)
     }
 }
 
-/* Steps without a part of their own take those of the first step that reads them.  From the last to the first: that one is done already. */
+/* Steps without parts take those of the first step that reads them.  Goes from the last step to the first, so that the reader is
+ * done already. */
 static void borrow(const assay_plan *plan, as_step_parts *out)
 {
     for (int s = plan->n_steps - 1; s >= 0; s--) {

@@ -44,7 +44,7 @@ Test(parts, a_fused_step_has_the_nodes_that_it_was_made_of)
     fixture      f;
     assay_trace *t = described(&f, "cnn-small", "on");
     expect_parts(t, "conv1+relu+pool", "conv1 relu1 pool1");
-    expect_parts(t, "fc1+relu", "flatten fc1 relu3"); /* flatten became an alias: nobody else does its work */
+    expect_parts(t, "fc1+relu", "flatten fc1 relu3"); /* flatten became an alias, so it belongs to this step */
     expect_parts(t, "fc2", "");
     give_back(&f, t);
 }

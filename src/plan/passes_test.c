@@ -1,4 +1,4 @@
-/* passes_test.c - what the passes make of a graph, and that its answers stay. */
+/* passes_test.c - how the passes change a graph, and that its answers stay the same. */
 #include "plan/edit.h"
 #include "plan/test_fixture.h"
 
@@ -27,7 +27,7 @@ Test(passes, every_network_gives_the_same_answers_compiled_and_not)
         compare(specs[i], "2");
 }
 
-/* --- What they make --------------------------------------------------------------------------------- */
+/* --- The changed graph --------------------------------------------------------------------------------- */
 
 static const as_pass_note *note_of(const assay_plan *plan, const char *pass)
 {
@@ -101,7 +101,7 @@ Test(passes, a_fused_step_says_what_it_does_and_keeps_the_module_of_its_product)
     fixture_plan(&f);
     expect_str(step_named(f.plan, "layer4.1.conv2+bn2+relu")->module, "layer4.1.conv2");
     expect_str(step_named(f.plan, "layer4.1 (Softmax)")->module, "layer4.1");
-    for (int i = 0; i < f.plan->n_steps; i++) /* what was made for it belongs to it, too */
+    for (int i = 0; i < f.plan->n_steps; i++) /* steps that passes made for it belong to it, too */
         expect(!strncmp(f.plan->steps[i].module, "layer4.1", 8));
     fixture_close(&f);
 }
@@ -163,7 +163,7 @@ static void both_ways(assay_model *(*make)(fixture *), void (*look)(const assay_
         if (!off)
             look(f.plan);
         fixture_instance(&f);
-        for (int run = 0; run < 2; run++) { /* twice: what is overwritten in place must be written anew */
+        for (int run = 0; run < 2; run++) { /* twice: what was overwritten in place must be written again */
             fixture_step(&f);
             as_view y = as_instance_output(f.instance, 0);
             n = (size_t)as_shape_count(&y.shape);
@@ -196,7 +196,7 @@ static void read_twice_look(const assay_plan *plan)
 }
 Test(passes, a_value_with_two_readers_is_not_overwritten) { both_ways(read_twice, read_twice_look); }
 
-/* The product's own result is an output: it must be there, so nothing may be fused into it. */
+/* The product's own result is an output, so nothing may be fused into the product. */
 static assay_model *inner_output(fixture *f)
 {
     assay_model *model = NULL;
@@ -228,7 +228,7 @@ static void gated_look(const assay_plan *plan)
 }
 Test(passes, a_bias_and_a_gate_become_one_step) { both_ways(gated, gated_look); }
 
-/* A bias that would make the product wider is no bias. */
+/* An addend that would broadcast the product to a larger shape is not a bias. */
 static assay_model *wider(fixture *f)
 {
     assay_model *model = NULL;
@@ -241,7 +241,7 @@ static assay_model *wider(fixture *f)
 static void wider_look(const assay_plan *plan) { expect_eq(steps_of(plan, "assay.FusedGemm"), 0); }
 Test(passes, an_addition_that_widens_the_product_is_left) { both_ways(wider, wider_look); }
 
-/* A chain of results with one reader each lies in one place. */
+/* A chain of results with one reader each shares one place in memory. */
 static assay_model *chain(fixture *f)
 {
     assay_model *model = NULL;
@@ -276,7 +276,7 @@ Test(passes, a_2x2_pool_goes_into_the_convolution_before_it_and_needs_no_relayou
     }
 }
 
-/* Conv and MaxPool with attributes, and on demand a second reader between them. */
+/* Conv and MaxPool with attributes, and optionally a second reader between them. */
 static assay_model *pooled(fixture *f, const as_attr *attrs, int n_attrs, bool twice)
 {
     assay_model *model = NULL;

@@ -1,8 +1,9 @@
 /* pieces.c - cuts a graph into pieces for devices that take more than one node at once.
  *
- * Every node has a level: as high as that of any node it reads, and one higher where the class changes on the way.  A path that leaves a
- * class and comes back to it has climbed at least twice, so the nodes of one class and level are convex, and what connects two of
- * them goes through nodes of the same class and level.  Connected sets of these are the pieces; sorted by level they are in order. */
+ * Every node has a level: the highest level of the nodes it reads, where a node of another class counts one higher.  A path that
+ * leaves a class and comes back to it rises by at least two levels.  So the nodes of one class and level are convex: every path
+ * between two of them stays within the same class and level.  Connected sets of these are the pieces; sorted by level they are in
+ * order. */
 #include "plan/pieces.h"
 
 #include <stdlib.h>
@@ -62,7 +63,7 @@ int as_pieces_cut(const as_cut_graph *g, int *piece, int *order)
             int b = g->before[i][k];
             if (g->class_of[b] != g->class_of[i] || level[b] != level[i])
                 continue;
-            int x = root_of(parent, b), y = root_of(parent, i); /* the smaller one stays: it is the first node of the piece */
+            int x = root_of(parent, b), y = root_of(parent, i); /* the smaller number wins: it is the first node of the piece */
             parent[x > y ? x : y] = x > y ? y : x;
         }
     }
@@ -87,7 +88,7 @@ typedef struct claiming {
     assay_env  *env;
     assay_plan *plan;
     as_arena    arena;
-    int        *class_of, *piece, *order; /* per node; class: 2 * device + is it steady, -1: node by node */
+    int        *class_of, *piece, *order; /* per node; class: 2 * device + (steady ? 1 : 0), -1: node by node */
     int       **before, *n_before;
     bool       *steady; /* per value */
 } claiming;
@@ -120,7 +121,7 @@ static assay_status claims_ask(claiming *c)
     return ASSAY_OK;
 }
 
-/* The class of a node: of the first device, by preference, that takes it, if that one takes graphs. */
+/* The class of a node: by the most preferred device that takes it, if that device takes graphs. */
 static assay_status class_find(claiming *c, int node)
 {
     const assay_plan    *plan = c->plan;
@@ -201,7 +202,7 @@ static const char *piece_name(const assay_plan *plan, as_arena *arena, const as_
     return name;
 }
 
-/* How many bytes of the first path the second shares, whole parts of it. */
+/* How many bytes of the first path the second shares, counted in whole parts. */
 static size_t shared_path(const char *path, size_t n, const char *other)
 {
     size_t shared = 0;

@@ -13,13 +13,13 @@ typedef struct as_cut_graph {
     const int        *n_before;
 } as_cut_graph;
 
-/* Cuts the nodes of each class into pieces that are connected and convex (no path leaves a piece and comes back), so that no two pieces
- * wait for each other: piece[i] gets a number from 0, or -1 for class -1; order[] gets the nodes in an order in which every piece is in one
- * stretch and everything it reads comes before it.  Returns the number of pieces, -1 when there is no memory. */
+/* Cuts the nodes of each class into pieces that are connected and convex (no path leaves a piece and comes back), so that no two
+ * pieces wait for each other.  piece[i] gets a number from 0, or -1 for class -1; in order[], the nodes of a piece follow each
+ * other and come after everything that the piece reads.  Returns the number of pieces, -1 when there is no memory. */
 int as_pieces_cut(const as_cut_graph *g, int *piece, int *order);
 
-/* Asks the devices that take graphs, cuts what they claim, puts the nodes of the graph in the new order and fills plan->pieces.
- * Nothing changes when no device takes graphs. */
+/* Asks the devices that take graphs, cuts the nodes that they claim into pieces, puts the nodes of the graph in the new order and
+ * fills plan->pieces. Nothing changes when no device takes graphs. */
 assay_status as_plan_claim(assay_env *env, assay_plan *plan);
 
 #endif

@@ -1,4 +1,4 @@
-/* pieces_test.c - cutting graphs into pieces, and devices that are lent and take nodes or graphs. */
+/* pieces_test.c - cutting graphs into pieces, and lent devices that take nodes or graphs. */
 #include "plan/pieces.h"
 
 #include "base/random.h"
@@ -37,7 +37,7 @@ static void graph_draw(random_graph *r, uint64_t seed)
         r->place[r->order[i]] = i;
 }
 
-/* Pieces as units: what one reads comes before it, all of it, so no two wait for each other. */
+/* Pieces as units: everything that a piece reads comes before it, so no two wait for each other. */
 static void expect_in_order(const random_graph *r)
 {
     int first[N], last[N];
@@ -122,7 +122,7 @@ static int n_pieces_on(const assay_plan *plan, int device)
     return n;
 }
 
-/* All outputs of one step of a model under the device, against the cpu's. */
+/* All outputs of one run of a model on the device, against the cpu's. */
 static void answers_as_the_cpu(const char *spec, const char *device, const char *compile, int least_pieces)
 {
     fixture here, there;
@@ -163,7 +163,7 @@ Test(pieces, answer_as_the_cpu_whole_or_split)
     answers_as_the_cpu("cnn-residual", "null:graph,truth,without=Add", "on", 2);
 }
 
-/* Branches of which some are taken: several values in and out of each piece. */
+/* The device takes some of the branches: each piece has several inputs and outputs. */
 static void branches_model(fixture *f)
 {
     fixture_open(f, NULL);
@@ -227,7 +227,7 @@ Test(pieces, are_one_step_that_names_its_nodes)
     uint64_t begin = as_clock_now(&f.env->clock);
     fixture_step(&f);
     expect_eq(as_clock_now(&f.env->clock) - begin, 3000000);
-    for (int b = 0; b < f.plan->n_buffers; b++) /* what lives inside has no buffer of ours */
+    for (int b = 0; b < f.plan->n_buffers; b++) /* values inside a piece have no buffer of ours */
         expect(f.plan->buffers[b].role != AS_BUF_ACTIVATION || f.plan->buffers[b].device == 1);
     fixture_close(&f);
 }
@@ -290,7 +290,7 @@ Test(devices, are_lent_to_plans_and_outlive_them)
     assay_plan_free(plans[0]);
     f.plan = plans[1];
     fixture_instance(&f);
-    fixture_step(&f); /* the first plan's end has closed nothing */
+    fixture_step(&f); /* freeing the first plan did not close the device */
     fixture_set(&f, "device", "cpu");
     expect_fails(f.env, assay_plan_build_on(f.env, f.model, &cpu, 1, f.options, &plans[0]), ASSAY_BAD_INPUT,
                  "device is set to cpu");

@@ -1,10 +1,10 @@
-/* place.c - largest first, each into the tightest gap that its neighbours in time leave. */
+/* place.c - places the largest buffers first, each into the tightest gap between buffers that are live at the same time. */
 #include "plan/place.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* Largest first; among equals the earlier one, then the one given first, so that the result is the same everywhere. */
+/* Largest first; among equals the one that lives earlier, then the one given first, so that the result is the same everywhere. */
 static int by_size(const void *a, const void *b)
 {
     const as_place_item *x = *(as_place_item *const *)a, *y = *(as_place_item *const *)b;
@@ -84,8 +84,8 @@ assay_status as_place(assay_env *env, as_place_item *items, size_t n, size_t ali
     return ASSAY_OK;
 }
 
-/* The live bytes change only where a lifetime begins, so looking there is enough: but lifetimes are many and steps few,
- * so each step's sum is kept by its differences. */
+/* The maximum is reached where a lifetime begins, so checking there would be enough.  But there are many lifetimes and few steps,
+ * so the sum of each step is computed from differences. */
 uint64_t as_place_lower_bound(const as_place_item *items, size_t n, int n_steps)
 {
     uint64_t *born = calloc((size_t)n_steps + 1, 2 * sizeof *born), *gone = born + n_steps + 1;

@@ -1,14 +1,14 @@
 /* place.h - puts buffers with lifetimes into one block of memory.  Private to plan/.
  *
- * Two buffers whose lifetimes touch (both ends belong to them) never share a byte.  Finding the smallest block is
- * NP-hard; largest first into the tightest gap comes close to the lower bound on networks. */
+ * Two buffers whose lifetimes overlap (both ends included) never share a byte.  Finding the smallest block is NP-hard; largest
+ * first into the tightest gap comes close to the lower bound on networks. */
 #ifndef AS_PLAN_PLACE_H
 #define AS_PLAN_PLACE_H
 
 #include "base/env.h"
 
 typedef struct as_place_item {
-    size_t bytes;       /* 0: takes no room and lies at offset 0 */
+    size_t bytes;       /* 0: needs no memory, gets offset 0 */
     int    first, last; /* steps, both included */
     size_t offset;      /* out: a multiple of align */
 } as_place_item;

@@ -63,7 +63,8 @@ Test(place, a_chain_needs_no_more_than_its_two_largest_neighbours)
 
 Test(place, takes_the_tightest_gap)
 {
-    /* At step 1 the short-lived ones have left gaps of 1024 bytes at 2048 and of 256 at 3584; 128 bytes belong in the second. */
+    /* At step 1 the short-lived buffers have left gaps of 1024 bytes at 2048 and of 256 bytes at 3584; 128 bytes belong in the
+     * second. */
     as_place_item items[] = {{.bytes = 2048, .first = 0, .last = 9}, {.bytes = 1024, .first = 0, .last = 0},
                              {.bytes = 512, .first = 0, .last = 9},  {.bytes = 256, .first = 0, .last = 0},
                              {.bytes = 192, .first = 0, .last = 9},  {.bytes = 128, .first = 1, .last = 1}};

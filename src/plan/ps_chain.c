@@ -1,7 +1,7 @@
-/* ps_chain.c - element-wise nodes that only feed each other become one program, so that what lies between them never leaves L1.
+/* ps_chain.c - turns element-wise nodes that only feed each other into one program, so that intermediate values never leave L1.
  *
- * From the last node backwards: each takes in the producers of its inputs, and theirs, as long as a value has no other reader,
- * has the shape of the last one's output, and the program stays within its limits. */
+ * Works from the last node backwards: each node takes in the producers of its inputs, and theirs, as long as a value has no other
+ * reader and has the shape of the last node's output, and the program stays within its limits. */
 #include "op/fused/chain.h"
 #include "plan/edit.h"
 
@@ -19,7 +19,7 @@ static bool is_member(const group *p, int node)
     return false;
 }
 
-/* The node's own program, if it is f32 all over and has one output. */
+/* The node's own program, if all its values are f32 and it has one output. */
 static bool program_of(const as_bound_node *node, as_chain *out)
 {
     if (node->dead || node->ctx.n_out != 1 || node->ctx.out[0].dtype != AS_F32 || !as_chain_of(&node->ctx, out))
@@ -32,7 +32,7 @@ static bool program_of(const as_bound_node *node, as_chain *out)
 
 /* --- Building the program --------------------------------------------------------------------------- */
 
-/* A value from outside: a known single number is a constant, all else an input. */
+/* A value from outside: a known single number is a constant, everything else an input. */
 static bool outside_put(const as_graph *g, group *p, int value, int *operand)
 {
     const as_tensor_info *info = &g->values[value].info;
@@ -64,7 +64,7 @@ static bool operand_put(const as_graph *g, group *p, const results *r, const as_
         *operand = as_chain_constant(&p->chain, own->constant[-1 - number]);
         return *operand != 0;
     }
-    if (number >= own->n_in) { /* of an instruction of its own */
+    if (number >= own->n_in) { /* the result of one of its own instructions */
         *operand = AS_CHAIN_MAX_IN + first + number - own->n_in;
         return true;
     }
@@ -130,7 +130,7 @@ static bool may_join(const as_graph *g, const group *p, int member, int value)
     return producer >= 0 && p->n_nodes < AS_CHAIN_MAX_STEPS && !is_member(p, producer) && program_of(&g->nodes[producer], &own) &&
            as_shape_same(&g->values[value].info.shape, &g->nodes[p->node[0]].ctx.out[0].shape) &&
            g->values[value].info.layout == g->nodes[p->node[0]].ctx.out[0].layout && as_edit_only_reader(g, value) == member &&
-           !as_edit_is_steady(g, value); /* the prologue does it once; here it would be done every time */
+           !as_edit_is_steady(g, value); /* the set-up computes it once; here it would be computed in every run */
 }
 
 static void group_grow(const as_graph *g, int root, group *p)
@@ -177,7 +177,7 @@ static assay_status group_fuse(assay_env *env, as_graph *g, const as_pass_ctx *c
                         .out = g->nodes[root].out[0]};
     as_node_ctx whole;
     AS_TRY(as_edit_try(env, g, &edit, &whole));
-    if (!as_shape_same(&whole.out[0].shape, &g->nodes[root].ctx.out[0].shape) || /* a constant gave it axes of one */
+    if (!as_shape_same(&whole.out[0].shape, &g->nodes[root].ctx.out[0].shape) || /* a constant added axes of size 1 */
         !as_edit_is_taken(env, ctx, g->arena, &whole))
         return ASSAY_OK;
     AS_TRY(as_edit_replace(env, g, root, &edit));

@@ -1,4 +1,4 @@
-/* ps_chain_test.c - which nodes become one program, and that the answers stay. */
+/* ps_chain_test.c - which nodes become one program, and that the answers stay the same. */
 #include "plan/test_fixture.h"
 
 typedef struct shape_of {
@@ -19,7 +19,7 @@ static shape_of looked_at(const assay_plan *plan)
     return s;
 }
 
-/* Compiled against the slow truth of the graph as bound. */
+/* Compiled against the reference code of the bound graph. */
 static shape_of judge(void (*make)(as_maker *m))
 {
     fixture  f;
@@ -63,7 +63,7 @@ static int number(as_maker *m, const char *name, float x)
     return as_maker_constant(m, name, &v);
 }
 
-/* tanh((x + y) * 0.5) - x: three between, one program. */
+/* tanh((x + y) * 0.5) - x: three intermediate values, one program. */
 static void straight(as_maker *m)
 {
     int x = fixture_input(m, "x", 30, 40), y = fixture_input(m, "y", 1, 40);
@@ -86,7 +86,7 @@ Test(chain_pass, a_single_node_stays_what_it_is)
     expect_eq(s.n_changed, 0);
 }
 
-/* s is read by both branches: it is made once, and each branch is a program of its own or joins at the end. */
+/* Both branches read s: it is computed once, and each branch is a program of its own or joins at the end. */
 static void shared(as_maker *m)
 {
     int x = fixture_input(m, "x", 7, 9), s = fixture_node1(m, "Exp", "s", x);
@@ -108,7 +108,7 @@ static void inner_output(as_maker *m)
 }
 Test(chain_pass, an_output_of_the_graph_is_not_hidden) { expect_eq(judge(inner_output).n_chains, 0); }
 
-/* e is a column that is widened: done for the column alone, not for every element. */
+/* e is a column that is broadcast: computed for the column only, not for every element. */
 static void widened(as_maker *m)
 {
     int x = fixture_input(m, "x", 20, 30), c = fixture_input(m, "c", 20, 1);
@@ -156,7 +156,7 @@ static void many_inputs(as_maker *m)
 }
 Test(chain_pass, a_program_has_eight_inputs_at_most) { expect(judge(many_inputs).n_chains >= 2); }
 
-/* w * w is the prologue's, and stays there. */
+/* w * w belongs to the set-up and stays there. */
 static void steady(as_maker *m)
 {
     int x = fixture_input(m, "x", 6, 7), w = as_maker_param_random(m, "w", &AS_SHAPE(6, 7), 6);

@@ -1,4 +1,4 @@
-/* ps_dead.c - removes the nodes whose results nobody needs. */
+/* ps_dead.c - removes the nodes whose results are not needed. */
 #include "plan/lower.h"
 
 static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx, as_pass_note *note)
@@ -11,7 +11,7 @@ static assay_status run(assay_env *env, as_graph *graph, const as_pass_ctx *ctx,
     for (int i = 0; i < graph->n_outputs; i++)
         needed[graph->outputs[i]] = true;
 
-    /* Backwards, because nodes stand behind those whose results they read. */
+    /* Backwards, because nodes come after those whose results they read. */
     for (int i = graph->n_nodes - 1; i >= 0; i--) {
         as_bound_node *node = &graph->nodes[i];
         if (node->dead)

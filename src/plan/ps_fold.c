@@ -1,12 +1,12 @@
-/* ps_fold.c - computes what depends on constants alone, once, while planning.
+/* ps_fold.c - computes everything that depends only on constants, once, while planning.
  *
- * Parameters are not constants: they may be replaced, so what depends on them is a prologue step instead. */
+ * Parameters are not constants: they may be replaced, so what depends on them is a set-up step instead. */
 #include <string.h>
 
 #include "plan/edit.h"
 #include "plan/lower.h"
 
-/* A small constant may be expanded into any amount of memory; beyond this it is cheaper to compute than to keep. */
+/* A small constant may be expanded into any amount of memory; above this size it is cheaper to compute it than to store it. */
 #define MAX_FOLDED_BYTES (UINT64_C(64) << 20)
 
 /* A graph output stays a step, so that it gets a buffer of the instance; an operator without inputs may be random. */
@@ -60,7 +60,7 @@ static assay_status node_eval(assay_env *env, as_graph *g, const as_bound_node *
     return ASSAY_OK;
 }
 
-/* Readers of a new constant may now see its values: their contexts are written anew. */
+/* Readers of a new constant may now see its values: their contexts are updated. */
 static assay_status context_refresh(assay_env *env, as_graph *g, as_bound_node *node)
 {
     bool stale = false;

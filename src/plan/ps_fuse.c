@@ -1,21 +1,23 @@
-/* ps_fuse.c - a product and what follows it in one step: bias, residual, activation, a pool, while the sums are still in registers.
+/* ps_fuse.c - puts a product and what follows it (bias, residual, activation, pool) into one step, while the sums are still in
+ * registers.
  *
- * Conv [+ residual] [+ activation] [+ MaxPool 2x2] becomes assay.FusedConv, Gemm or MatMul [+ bias] [+ activation] assay.FusedGemm.  The fused
- * node stands where the last of the fused ones stood, so that a residual computed in between is there by then. */
+ * Conv [+ residual] [+ activation] [+ MaxPool 2x2] becomes assay.FusedConv, Gemm or MatMul [+ bias] [+ activation]
+ * assay.FusedGemm.  The fused node takes the place of the last of the fused ones, so that a residual computed in between is
+ * ready. */
 #include <string.h>
 
 #include "op/math/activation.h"
 #include "plan/edit.h"
 #include "plan/lower.h"
 
-/* What was found behind a product, step by step. */
+/* The nodes found after a product, collected one by one. */
 typedef struct tail {
-    int      value, node; /* what the fused node gives, and where it will stand */
+    int      value, node; /* the output of the fused node, and its place */
     int      dead[5], n_dead;
     int      bias, residual; /* values, -1: none */
     as_act   act;
     bool     pools; /* the maximum of 2x2 comes last */
-    uint64_t bytes; /* of results that need no memory any more */
+    uint64_t bytes; /* of intermediate results that no longer need memory */
 } tail;
 
 static void take(const as_graph *g, tail *t, int node)
@@ -44,7 +46,7 @@ static void residual_take(const as_graph *g, tail *t)
     take(g, t, node);
 }
 
-/* [N], or [1,N]: one value a column. */
+/* [N], or [1,N]: one value per column. */
 static void bias_take(const as_graph *g, tail *t)
 {
     int node = as_edit_only_reader(g, t->value), other = added(g, node, t->value);
@@ -107,7 +109,7 @@ static bool are(const as_node_ctx *n, const char *attr, size_t count, int64_t wa
     return !given || given == count;
 }
 
-/* MaxPool of 2x2 with stride 2 and nothing else about it: an odd last row or column is dropped. */
+/* MaxPool of 2x2 with stride 2 and no other attribute: an odd last row or column is dropped. */
 static bool is_pool_2x2(const as_node_ctx *n)
 {
     const char *auto_pad = as_attr_text(n, "auto_pad", "NOTSET");
@@ -126,7 +128,7 @@ static bool pool_take(const as_graph *g, tail *t)
     return true;
 }
 
-/* The product becomes `edit` at the tail's end, when the device has a kernel for it. */
+/* Replaces the product by `edit` at the end of the tail, if the device has a kernel for it. */
 static assay_status fuse(assay_env *env, as_graph *g, const as_pass_ctx *ctx, const as_edit *edit, const tail *t,
                          as_pass_note *note)
 {
@@ -184,7 +186,7 @@ static assay_status tail_fuse(assay_env *env, as_graph *g, const as_pass_ctx *ct
                      : as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to fuse '%s'", n->name);
 }
 
-/* With the pool, and when no kernel takes that, without. */
+/* Tries with the pool first; if no kernel takes that, without it. */
 static assay_status conv_fuse(assay_env *env, as_graph *g, const as_pass_ctx *ctx, int id, as_pass_note *note)
 {
     tail t = {.value = g->nodes[id].out[0], .node = id, .bias = -1, .residual = -1};

@@ -1,9 +1,9 @@
-/* ps_layout.c - activations of convolutions lie in NHWC inside, ONNX's order outside.
+/* ps_layout.c - stores activations of convolutions in NHWC; inputs and outputs keep ONNX's order.
  *
- * Axes and shapes stay; only the order in memory changes, and only where the device has a kernel that takes it.  Three walks:
- * forward, a convolution's result becomes NHWC and so does what follows it; backward, a value that none of its readers takes in
- * NHWC goes back if its producer can write row-major (the last pool before a Flatten); forward again, a reader that is left with
- * an order it does not take gets a Relayout before it. */
+ * Axes and shapes stay; only the order in memory changes, and only where the device has a kernel that takes it.  There are three
+ * walks.  Forward: a convolution's result becomes NHWC, and so does what follows it.  Backward: a value that no reader takes in
+ * NHWC becomes row-major again if its producer can write that (the last pool before a Flatten).  Forward again: a reader that
+ * does not take the order of its input gets a Relayout before it. */
 #include <string.h>
 
 #include "plan/edit.h"
@@ -20,7 +20,7 @@ typedef struct walk {
 static as_layout *layout_of(const walk *w, int value) { return &w->g->values[value].info.layout; }
 static bool       is_nhwc(const walk *w, int value) { return value >= 0 && *layout_of(w, value) == AS_LAYOUT_NHWC; }
 
-/* With its values' layouts as they are now. */
+/* Asks with the current layouts of its values. */
 static bool is_taken(const walk *w, int id)
 {
     as_arena arena = {0};
@@ -38,7 +38,7 @@ static bool reads_nhwc(const walk *w, const as_bound_node *node)
     return false;
 }
 
-/* A result that may lie in another order: one output of the node, not the user's. */
+/* Whether the result may have another order: the node has one output, and it is not a graph output. */
 static bool is_movable(const walk *w, const as_bound_node *node)
 {
     if (node->ctx.n_out != 1 || node->out[0] < 0 || as_edit_is_output(w->g, node->out[0]))
@@ -50,7 +50,7 @@ static bool is_movable(const walk *w, const as_bound_node *node)
 static assay_status relayout_add(walk *w, int before, int value, as_layout to, int *out)
 {
     const as_bound_value *v = &w->g->values[value];
-    /* It belongs to the module that made the value, else to the one that reads it. */
+    /* It belongs to the module that made the value, otherwise to the one that reads it. */
     const as_node_ctx *maker = v->producer >= 0 ? &w->g->nodes[v->producer].ctx : NULL;
     bool               of_module = maker && maker->module && *maker->module;
     as_edit            edit = {
@@ -81,7 +81,7 @@ static int others_find(const walk *w, const as_bound_node *node, int *others, in
     return n;
 }
 
-/* One operand of an Add came another way and is row-major: it follows, when the node is taken then. */
+/* One operand of an Add comes from elsewhere and is row-major: it becomes NHWC if the device then takes the node. */
 static assay_status others_follow(walk *w, int *id)
 {
     int others[8], n = others_find(w, &w->g->nodes[*id], others, (int)AS_COUNT(others)), value;

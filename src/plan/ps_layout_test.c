@@ -1,4 +1,4 @@
-/* ps_layout_test.c - which values lie in NHWC, and where a relayout stands. */
+/* ps_layout_test.c - which values are stored in NHWC, and where a relayout is inserted. */
 #include "plan/edit.h"
 #include "plan/test_fixture.h"
 
@@ -27,7 +27,7 @@ static int nhwc_values(const assay_plan *plan)
     return n;
 }
 
-/* Every context agrees with its values, ends are row-major, and what moves no element reads row-major. */
+/* Every context agrees with its values, inputs and outputs are row-major, and nodes that move no element read row-major. */
 static void graph_check(const assay_plan *plan)
 {
     const as_graph *g = &plan->graph;

@@ -1,18 +1,18 @@
-/* ps_norm.c - a batch normalisation behind a convolution or a dense layer becomes part of its weights and bias.
+/* ps_norm.c - folds a batch normalisation after a convolution or a dense layer into its weights and bias.
  *
- * The new weights are nodes of parameters alone, so they are computed in the prologue, and again when a parameter changes. */
+ * The new weights depend only on parameters, so the set-up computes them, and again when a parameter changes. */
 #include <string.h>
 
 #include "plan/edit.h"
 #include "plan/lower.h"
 
-/* x of the normalisation comes from a product that nobody else reads, with weights of the prologue. */
+/* x of the normalisation comes from a product with steady weights that has no other reader. */
 typedef struct match {
     int product, norm;
-    int axis; /* of the weights, the outputs' */
+    int axis; /* of the weights: the axis of the outputs */
 } match;
 
-/* A bias that is one value an output; C of a Gemm may be more. */
+/* A bias with one value per output; C of a Gemm may be larger. */
 static bool bias_fits(const as_graph *g, const as_bound_node *node, int64_t outputs)
 {
     if (node->ctx.n_in < 3 || node->in[2] < 0)
@@ -44,7 +44,7 @@ static bool norm_matches(const as_graph *g, int id, match *m)
     if (product < 0 || g->nodes[product].dead || as_edit_only_reader(g, norm->in[0]) != id ||
         !weights_fit(g, &g->nodes[product], m))
         return false;
-    for (int i = 1; i < 5; i++) /* and computed before the product, if computed at all */
+    for (int i = 1; i < 5; i++) /* must come before the product, if computed at all */
         if (!as_edit_is_steady(g, norm->in[i]) || g->values[norm->in[i]].producer >= product ||
             norm->ctx.in[i].dtype != norm->ctx.in[0].dtype)
             return false;
@@ -102,7 +102,7 @@ static assay_status fold(assay_env *env, as_graph *g, match m)
 
 static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_pass_note *note)
 {
-    (void)ctx; /* Conv and Gemm stay what they are: good on any device */
+    (void)ctx; /* Conv and Gemm stay the same operators, so this works on any device */
     if (as_edit_is_too_large(g, note))
         return ASSAY_OK;
     for (int i = 0; i < g->n_nodes; i++) {

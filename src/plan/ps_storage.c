@@ -1,8 +1,9 @@
-/* ps_storage.c - weights of products stored in 16 bits, where --weights-as asks for it: half the bytes for layers that wait for memory.
+/* ps_storage.c - stores weights of products in 16 bits where --weights-as asks for it: half the bytes for layers limited by
+ * memory.
  *
  * Gemm, MatMul and assay.FusedGemm with steady f32 weights become assay.FusedGemm with the attribute `weights`, which says how
- * exact it is.  A weight that would become infinite keeps its layer in f32: kernels cannot fail, so that is found out here, where
- * the values of parameters are known.  A parameter that is replaced later is not looked at again. */
+ * exact it is.  If a weight would become infinite, its layer stays in f32: kernels cannot fail, so this is checked here, where
+ * the values of parameters are known.  A parameter that is replaced later is not checked again. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ typedef struct storage {
     const char *type; /* "f16" or "bf16" */
     bool        is_f16;
     int         n_kept; /* layers that stay in f32 */
-    const char *why;    /* the first of them did */
+    const char *why;    /* why the first of them does */
 } storage;
 
 static void keep(storage *s, const char *why)

@@ -54,7 +54,7 @@ Test(storage, every_product_of_an_mlp_stores_half_the_bytes)
         }
         fixture_close(&f);
     }
-    expect_eq(packed[0] - packed[1], 2 * (64 * 32 + 32 * 16)); /* whole panels: what the note says, to the byte */
+    expect_eq(packed[0] - packed[1], 2 * (64 * 32 + 32 * 16)); /* whole panels: the same as in the note, to the byte */
     expect_eq(packed[1], packed[2]);
 }
 
@@ -150,13 +150,13 @@ Test(storage, a_weight_beyond_f16_keeps_its_layer_in_f32_and_the_note_says_which
     product_open(&f, "bf16", 2, 4, 4, weights);
     expect_eq(stored_count(f.plan, "bf16"), 0);
     fixture_close(&f);
-    weights[0] = weights[7] = INFINITY; /* is what it is in any of them */
+    weights[0] = weights[7] = INFINITY; /* infinite in every type */
     product_open(&f, "f16", 2, 4, 4, weights);
     expect_eq(stored_count(f.plan, "f16"), 1);
     fixture_close(&f);
 }
 
-/* w' = -w: known only when it runs. */
+/* w' = -w: known only at run time. */
 Test(storage, weights_that_are_computed_are_not_stored_as_f16)
 {
     for (int i = 0; i < 2; i++) {

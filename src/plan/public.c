@@ -1,4 +1,4 @@
-/* public.c - instances as the public header has them. */
+/* public.c - the public functions on instances. */
 #include <string.h>
 
 #include "plan/given.h"
@@ -91,7 +91,7 @@ static bool is_bound(const assay_instance *instance, int i)
     return instance->slots[owner_of(instance->plan, instance->plan->inputs[i])].outside != NULL;
 }
 
-/* A batch of one may be left out in a file: a state of [units] is for an input of [1, units]. */
+/* A batch axis of 1 may be left out in a file: a state of [units] is for an input of [1, units]. */
 static as_view without_batch(const as_view *v)
 {
     as_shape shape = {.rank = v->shape.rank - 1};

@@ -12,7 +12,7 @@ static void open_instance(fixture *f, const char *spec)
     expect_ok(f->env, assay_instance_new(f->env, f->plan, &f->instance));
 }
 
-/* Measured with random time spans a liquid network is told to go back in time, and refuses. */
+/* With random time spans a liquid network would go back in time, which it refuses. */
 Test(instance, time_spans_are_filled_with_ones_and_states_with_zeros)
 {
     fixture f;
@@ -76,7 +76,7 @@ Test(instance, what_does_not_fit_is_refused)
     fixture_close(&f);
 }
 
-/* What a run writes, another reads; a batch of one may be left out of a file. */
+/* One run writes a file, another reads it; a batch axis of 1 may be left out of a file. */
 Test(instance, inputs_come_from_files_and_outputs_go_to_them)
 {
     fixture      f;

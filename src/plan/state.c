@@ -1,14 +1,14 @@
-/* state.c - inputs that are no data: states and time spans, known by their names. */
+/* state.c - inputs that are not data: states and time spans, recognised by their names. */
 #include "plan/plan.h"
 
 #include <string.h>
 
-/* An input and an output of a pair: what stands before and after the part that both names share. */
+/* An input and an output of a pair: the text before and after the part that both names share. */
 typedef struct pattern {
     const char *in_before, *in_after, *out_before, *out_after;
 } pattern;
 static const pattern patterns[] = {
-    {"", "0", "", "_n"}, /* torch's names for what a recurrent layer takes and gives */
+    {"", "0", "", "_n"}, /* torch's names for the states of a recurrent layer */
     {"", "_in", "", "_out"},
     {"initial_", "", "Y_", ""}, /* ONNX's */
 };

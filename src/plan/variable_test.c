@@ -20,7 +20,7 @@ static int n_updates(const assay_plan *plan)
     return n;
 }
 
-/* What makes up an instance was counted, and nothing of it lies where a variable lies while anybody needs it. */
+/* All memory of an instance was counted, and no buffer overlaps a variable while it is needed. */
 static void expect_sound(const assay_plan *plan)
 {
     for (int i = 0; i < plan->n_variables; i++) {
@@ -150,7 +150,7 @@ Test(variable, running_statistics_move_towards_those_of_the_batches)
 
 /* --- Parameters in training ------------------------------------------------------------------------------ */
 
-/* All of a model in a maker, under its names; ids: one a value. */
+/* A whole model in a maker, with its names; ids: one per value. */
 static void include(as_maker *m, const assay_model *model, int *ids)
 {
     for (int i = 0; i < model->n_values; i++) {
@@ -201,7 +201,7 @@ static assay_model *loss_model(fixture *f)
     return model;
 }
 
-/* The gradient's graph and behind it w <- w - rate * d:w for both. */
+/* The gradient's graph, followed by w <- w - rate * d:w for both. */
 static void training_model(fixture *f, const assay_model *grad)
 {
     static const float rate = (float)RATE;

@@ -1,4 +1,4 @@
-/* brief.c - filling a brief, and which kind of facts makes which. */
+/* brief.c - fills briefs, and chooses the kind of brief for some facts. */
 #include "report/brief.h"
 
 #include <math.h>
@@ -130,7 +130,7 @@ void as_brief_hint_add(as_brief *b, const char *option, const char *what)
         b->hints[b->n_hints++] = (as_brief_hint){option, what};
 }
 
-/* Levels by how much they take from trust. */
+/* Levels in order of how much they reduce trust. */
 static int doubt(as_level level)
 {
     static const int doubts[] = {[AS_LEVEL_GOOD] = 0, [AS_LEVEL_NOTE] = 1, [AS_LEVEL_WARN] = 2, [AS_LEVEL_BAD] = 3};

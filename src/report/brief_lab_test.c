@@ -1,4 +1,5 @@
-/* brief_lab_test.c - the first screens of check, history and bench: the verdict first, the worst of many cases, and one screen always. */
+/* brief_lab_test.c - the first screens of check, history and bench: the verdict first, the worst of many cases, and never more
+ * than one screen. */
 #include "analysis/duel/duel_facts.h"
 #include "analysis/duel/test_trial.h"
 #include "report/brief.h"

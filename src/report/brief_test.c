@@ -1,4 +1,4 @@
-/* brief_test.c - the first screen: short enough, honest about the rest, trust by what speaks against it. */
+/* brief_test.c - the first screen: short enough, honest about what it leaves out, and with trust decided by the checks. */
 #include "report/brief.h"
 
 #include <math.h>
@@ -47,7 +47,8 @@ Test(brief, a_profile_fits_one_screen_and_names_what_matters)
     assay_env_free(env);
 }
 
-/* Many layers with long names on a narrow and on a wide terminal: what is left out is one row, and the shares make up the whole. */
+/* Many layers with long names on a narrow and on a wide terminal: the layers left out are one row, and the shares add up to the
+ * whole. */
 Test(brief, many_layers_become_the_slowest_and_the_rest)
 {
     assay_env   *env = as_test_env();

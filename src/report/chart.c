@@ -1,4 +1,4 @@
-/* chart.c - reading charts: points with defaults, ranges, and a chart in a sentence. */
+/* chart.c - functions that read charts: points with defaults, ranges, and a chart as a sentence. */
 #include "report/chart.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ bool as_chart_empty(const as_chart *c)
 
 enum { MAX_SAID = 6 };
 
-/* How many, the least and the greatest, by name where points have names. */
+/* The number of points, the smallest and the largest, by name where points have names. */
 static void series_say(as_arena *arena, as_text *t, const as_chart *c, const as_chart_series *s)
 {
     size_t      n = 0, least = 0, most = 0;

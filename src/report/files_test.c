@@ -11,7 +11,8 @@ static char *report_of(assay_env *env, const assay_facts *f, size_t n, const cha
 
 /* --- CSV ---------------------------------------------------------------------------------------------------- */
 
-/* A reader of RFC 4180 that is not the writer: the next field into `out`; ',' or '\n' (after CR LF) or 0 at the end, 'X' for bad CSV. */
+/* A reader of RFC 4180 that shares no code with the writer: puts the next field into `out`; ',' or '\n' (after CR LF) or 0 at the
+ * end, 'X' for bad CSV. */
 static char field_read(const char **at, char *out, size_t size)
 {
     const char *c = *at;
@@ -112,7 +113,7 @@ Test(csv, what_is_unavailable_is_empty_with_its_reason)
     assay_env_free(env);
 }
 
-/* Every text comes back after one leading apostrophe is taken away; none begins like a formula. */
+/* Every text is restored by removing one leading apostrophe; none begins like a formula. */
 Test(csv, quotes_and_guards_hostile_texts_so_that_they_come_back)
 {
     static const struct {

@@ -16,7 +16,7 @@ typedef struct bed {
     assay_facts    *facts;
 } bed;
 
-/* A regression, a pass, one that cannot be told and one that failed. */
+/* A regression, a pass, an undecided case and a failed one. */
 static bed bed_make(const char *name)
 {
     static as_duel same, open;
@@ -28,7 +28,8 @@ static bed bed_make(const char *name)
     same = b.duel, same.verdict = AS_SAME, same.ratio = 1, same.lo = .999, same.hi = 1.001, same.p_slower = same.p_faster = 1,
     same.early = false;
     open = same, open.verdict = AS_UNRESOLVED, open.hi = 1.2, open.visible = .1, open.needed_ns = 3e10;
-    b.cases[0] = (as_check_case){.name = name, .trial = b.trial, .b = 1}; /* its duel is the bed's, which may still move */
+    b.cases[0] = (as_check_case){.name = name, .trial = b.trial, .b = 1}; /* its duel is set later, because the struct may still
+                                                                           * move */
     b.cases[1] = (as_check_case){.name = "pass", .duel = &same, .trial = b.trial, .b = 1};
     b.cases[2] = (as_check_case){.name = "open", .duel = &open, .trial = b.trial, .b = 1};
     b.cases[3] = (as_check_case){.name = "failed", .failure = "signal 11"};
@@ -95,7 +96,7 @@ Test(github, escapes_what_a_command_would_act_upon)
     bed b = bed_make(HOSTILE);
     bed_check(&b);
     char *text = report_of(b.env, b.facts, "github", 0);
-    expect_eq(as_test_count(text, "\n"), 4); /* regression, failure, unresolved, summary: a line each */
+    expect_eq(as_test_count(text, "\n"), 4); /* regression, failure, unresolved, summary: one line each */
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         expect(!strncmp(line, "::error title=", 14) || !strncmp(line, "::warning title=", 16) ||
                !strncmp(line, "::notice title=", 15));

@@ -1,4 +1,4 @@
-/* names.c - a set of names made short, each still told from the others. */
+/* names.c - shortens a set of names so that each still differs from the others. */
 #include <string.h>
 
 #include "base/env.h"
@@ -6,7 +6,7 @@
 
 /* --- Are they different? ------------------------------------------------------------------------------------- */
 
-/* Where the first name of the same text stands; open addressing, slots hold an lookup + 1. */
+/* Finds the first name with the same text; open addressing, slots hold an index + 1. */
 typedef struct lookup {
     size_t *slots, n_slots;
 } lookup;
@@ -38,11 +38,11 @@ typedef struct fit {
     size_t             n;
     int                columns;
     lookup             longs, shorts;
-    size_t            *same, *first; /* of the same text, whole and cut: the first one */
+    size_t            *same, *first; /* the first name with the same text, uncut and cut */
     bool               failed;
 } fit;
 
-/* Marks who looks like whom; how many look like another one that they are not. */
+/* Marks names that look the same; returns how many look like a different name. */
 static size_t clashes(fit *f)
 {
     size_t n = 0;
@@ -56,7 +56,7 @@ static size_t clashes(fit *f)
 
 /* --- Ways to cut ------------------------------------------------------------------------------------------------ */
 
-/* Where so many characters before the end begin. */
+/* Where the last characters, this many of them, begin. */
 static const char *tail_of(const char *text, int columns)
 {
     const char *at = text + strlen(text);
@@ -71,7 +71,7 @@ static const char *keep(fit *f, const char *text)
     return text ? text : "";
 }
 
-/* "…1.conv2"; from the beginning of a part where one is near. */
+/* "…1.conv2"; starts at a part of the path if one begins nearby. */
 static const char *cut_left(fit *f, const char *name, size_t shared)
 {
     const char *tail = tail_of(name, f->columns - 1);
@@ -94,7 +94,7 @@ static const char *cut_middle(fit *f, const char *name, size_t shared)
     return keep(f, as_name_cut(f->arena, name, f->columns));
 }
 
-/* From where they begin to differ. */
+/* Starts where they begin to differ. */
 static const char *cut_shared(fit *f, const char *name, size_t shared)
 {
     const char *rest = name + shared;
@@ -105,7 +105,7 @@ static const char *cut_shared(fit *f, const char *name, size_t shared)
 
 typedef const char *(*cutter)(fit *f, const char *name, size_t shared);
 
-/* Bytes that all of them begin with, whole characters. */
+/* Length in bytes of the common beginning, in whole characters. */
 static size_t shared_bytes(const char *a, const char *b, size_t most)
 {
     size_t n = 0;
@@ -121,7 +121,8 @@ static size_t shared_by_all(const fit *f)
     size_t shared = f->n ? strlen(f->names[0]) : 0;
     for (size_t i = 1; i < f->n; i++)
         shared = shared_bytes(f->names[0], f->names[i], shared);
-    return f->n && f->names[0][shared] ? shared : 0; /* one name, or the whole of one: nothing that could be left out */
+    return f->n && f->names[0][shared] ? shared : 0; /* a single name, or a name that is the common part itself: nothing can be
+                                                      * left out */
 }
 
 static void cut_all(fit *f, cutter cut, size_t shared)
@@ -132,7 +133,7 @@ static void cut_all(fit *f, cutter cut, size_t shared)
                                                                : cut(f, f->names[i], shared);
 }
 
-/* Those that look alike are cut again where they differ from the first that looks so. */
+/* Names that look alike are cut again, where they differ from the first one. */
 static void clashes_recut(fit *f)
 {
     for (size_t i = 0; i < f->n; i++) {
@@ -143,7 +144,7 @@ static void clashes_recut(fit *f)
     }
 }
 
-/* Nothing tells them apart in so little space but a number, of the place of each among all. */
+/* In so little space only a number tells them apart: the index of each name. */
 static void clashes_number(fit *f)
 {
     for (size_t i = 0; i < f->n; i++) {
@@ -156,7 +157,7 @@ static void clashes_number(fit *f)
     }
 }
 
-/* Most of the long ones are, "layers.0.attn.q" and not "matmul/512x512/f32". */
+/* Whether most of the long names are paths: "layers.0.attn.q", not "matmul/512x512/f32". */
 static bool are_paths(const fit *f)
 {
     size_t n_long = 0, n_paths = 0;
@@ -190,7 +191,7 @@ bool as_names_fit(as_arena *arena, const char *const *names, size_t n, int colum
     }
     for (size_t i = 0; i < n; i++)
         f.same[i] = lookup_first(&f.longs, names, i);
-    /* Of a path, and of what all begin with, the end says most; of other names the middle says least. */
+    /* In a path, and after a common beginning, the end says most; in other names the middle says least. */
     size_t        shared = shared_by_all(&f);
     const cutter *ways = shared * 3 > (size_t)f.columns || are_paths(&f) ? prefixed : others;
     size_t        best = 0, least = SIZE_MAX;

@@ -1,4 +1,4 @@
-/* names_test.c - names made short: they fit, and what was different stays different. */
+/* names_test.c - shortened names: they fit, and different names stay different. */
 #include <string.h>
 
 #include "report/words.h"

@@ -89,3 +89,47 @@ void as_pick_notes(as_doc *d, const assay_facts *f, const char *const *prefixes)
     if (n)
         as_doc_add(d, &(as_block){.kind = AS_BLOCK_KEYVALUES, .pairs = pairs, .n_pairs = n});
 }
+
+void as_pick_sentences(as_doc *d, const as_table *t, const char *column, const char *word, as_level level)
+{
+    as_sentence *all = AS_TAKE(&d->arena, as_sentence, t ? t->n_rows : 0);
+    int          n = 0;
+    d->failed |= !all;
+    for (int i = 0; all && t && i < t->n_rows; i++)
+        if (!word || !strcmp(as_words_at(t, i, column), word))
+            all[n++] = (as_sentence){level, as_words_at(t, i, "text"), as_words_at(t, i, "cites")};
+    if (n)
+        as_doc_add(d, &(as_block){.kind = AS_BLOCK_SENTENCES, .sentences = all, .n_sentences = n});
+}
+
+const as_table *as_tree_indent(as_arena *arena, const as_table *t)
+{
+    enum { MOST = 24 }; /* deeper calls stand no further right */
+    int        depth = as_column_find(t, "depth"), name = as_column_find(t, "name"), n = t->n_columns - 1;
+    as_table  *out = AS_TAKE(arena, as_table, 1);
+    as_cell   *cells = AS_TAKE(arena, as_cell, (size_t)t->n_rows * (size_t)t->n_columns);
+    as_column *columns = AS_TAKE(arena, as_column, t->n_columns);
+    if (depth < 0 || name < 0)
+        return t;
+    if (!out || !cells || !columns)
+        return NULL;
+    for (int c = 0, to = 0; c < t->n_columns; c++)
+        if (c != depth)
+            columns[to++] = t->columns[c];
+    for (int i = 0; i < t->n_rows; i++)
+        for (int c = 0, to = 0; c < t->n_columns; c++) {
+            if (c == depth)
+                continue;
+            as_cell *cell = &cells[(size_t)i * (size_t)n + (size_t)to++];
+            double   deep = as_value_at(t, i, "depth");
+            int      by = deep > 0 ? (int)(deep < MOST ? deep : MOST) : 0;
+            *cell = *as_cell_at(t, i, c);
+            if (c == name && by &&
+                !(cell->text =
+                      as_arena_printf(arena, "%.*s %s", 2 * by, "························", as_cell_words(as_cell_at(t, i, c)))))
+                return NULL;
+        }
+    *out = *t;
+    out->columns = columns, out->n_columns = n, out->cells = cells, out->cap_rows = t->n_rows;
+    return out;
+}

@@ -84,7 +84,7 @@ enum { LANE_TIME, LANE_FMA, LANE_COPY, LANE_BUSY };
 
 typedef struct lanes {
     as_chart        *chart;
-    as_chart_series *series; /* room for two an arm, and the probes */
+    as_chart_series *series; /* room for two per candidate, and the probes */
 } lanes;
 
 /* The unit of a lane's numbers is that of its first series. */

@@ -97,19 +97,61 @@ assay_status as_sections_check(assay_env *env, const char *sections)
     return status;
 }
 
-/* Every document begins with its title, whatever its sections: runs of one report must be told apart. */
+/* --- Parts ---------------------------------------------------------------------------------------------- */
+
+static const struct {
+    int         rank;
+    const char *key, *text;
+} parts[] = {
+    [AS_PART_NONE] = {0, "", ""},
+    [AS_PART_METADATA] = {1, "part-metadata", "Metadata"},
+    [AS_PART_EXECUTIVE] = {2, "part-executive", "Executive summary"},
+    [AS_PART_PERFORMANCE] = {3, "part-performance", "Performance"},
+    [AS_PART_MEMORY] = {4, "part-memory", "Memory"},
+    [AS_PART_DEVICES] = {5, "part-devices", "Device comparisons"},
+    [AS_PART_RECOMMENDATIONS] = {6, "part-recommendations", "Recommendations"},
+    [AS_PART_REGRESSION] = {7, "part-regression", "Regression"},
+    [AS_PART_APPENDIX] = {8, "part-appendix", "Appendix"},
+};
+
+static int by_part(const void *a, const void *b)
+{
+    const as_section *x = *(const as_section *const *)a, *y = *(const as_section *const *)b;
+    int               p = parts[x->part].rank, q = parts[y->part].rank;
+    return p != q ? p - q : by_order(a, b);
+}
+
+/* A part has a heading when one of its sections has anything to say. */
+static void section_add(as_doc *d, const assay_facts *f, const as_section *s, as_part *last, bool in_parts)
+{
+    int at = d->n_blocks;
+    d->detail = s->detail;
+    if (in_parts && s->part != *last && *parts[s->part].text)
+        as_doc_add(d, &(as_block){.kind = AS_BLOCK_PART, .key = parts[s->part].key, .text = parts[s->part].text});
+    int after = d->n_blocks;
+    s->write(d, f);
+    if (d->n_blocks == after)
+        d->n_blocks = at;
+    else
+        *last = s->part;
+}
+
+/* Every document begins with its title, whatever its sections, so that the runs of one report can be told apart.  The document of one
+ * run is in parts. */
 bool as_doc_make(as_doc *d, const assay_facts *f, const char *sections)
 {
     size_t             n;
     const as_section **order = sections_take(&d->arena, &n);
+    bool               in_parts = !sections && as_facts_group_find(f, "executive");
+    as_part            last = AS_PART_NONE;
     if (!order)
         return false;
+    if (in_parts)
+        qsort(order, n, sizeof *order, by_part);
     as_doc_add(d, &(as_block){.kind = AS_BLOCK_TITLE, .key = "top", .text = *f->title ? f->title : "a run"});
     for (size_t i = 0; i < n; i++)
-        if (!sections || list_has(sections, order[i]->name, strlen(order[i]->name))) {
-            d->detail = order[i]->detail;
-            order[i]->write(d, f);
-        }
+        if (!sections || list_has(sections, order[i]->name, strlen(order[i]->name)))
+            section_add(d, f, order[i], &last, in_parts);
     return !d->failed;
 }
 
@@ -126,7 +168,7 @@ static assay_status docs_write(assay_env *env, const as_writer *writer, const as
     errno = 0;
     AS_TRY(writer->write(env, pointers, facts, n, s, file));
     bool failed = fflush(file) || ferror(file);
-    if (failed && errno == EPIPE) { /* whoever read it has read enough */
+    if (failed && errno == EPIPE) { /* the reader closed the pipe: not an error */
         clearerr(file);
         return ASSAY_OK;
     }

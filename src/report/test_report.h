@@ -1,5 +1,5 @@
-/* test_report.h - what tests of reports share: facts of a synthetic run, a report in memory, counting, and a reader of XML that is nobody's
- * writer. */
+/* test_report.h - what tests of reports share: facts of a synthetic run, a report in memory, counting, and a reader of XML that
+ * shares no code with the writers. */
 #ifndef AS_REPORT_TEST_REPORT_H
 #define AS_REPORT_TEST_REPORT_H
 

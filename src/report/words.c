@@ -1,4 +1,4 @@
-/* words.c - text for people: cleaning, escaping, cutting, signs. */
+/* words.c - text for readers: cleaning, escaping, cutting, signs. */
 #include "report/words.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ const char *as_clean_text(as_arena *arena, const char *text)
     return clean;
 }
 
-/* So many characters from the beginning. */
+/* The first characters, this many of them. */
 static const char *after_columns(const char *text, int columns)
 {
     for (int n = 0; *text; text++)
@@ -115,7 +115,7 @@ const char *as_escape_html(as_arena *arena, const char *text)
         unsigned char c = (unsigned char)text[i];
         bool          is_control = c < 0x20 || c == 0x7f || (length == 2 && c == 0xc2 && (unsigned char)text[i + 1] < 0xa0) ||
                           (length == 3 && !strncmp(text + i, "\xef\xbf", 2) &&
-                           (unsigned char)text[i + 2] >= 0xbe); /* U+FFFE and U+FFFF are no XML */
+                           (unsigned char)text[i + 2] >= 0xbe); /* U+FFFE and U+FFFF are not allowed in XML */
         const char *put = named ? named : length ? text + i : "\xef\xbf\xbd";
         size_t      n_put = named ? strlen(named) : length ? length : 3;
         if (named || !is_control) {

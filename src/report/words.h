@@ -1,4 +1,4 @@
-/* words.h - text for people: numbers with their signs, names cut to fit, and what a terminal or a page must not act upon. */
+/* words.h - text for readers: numbers with their signs, names cut to fit, and text made safe for terminals and pages. */
 #ifndef AS_REPORT_WORDS_H
 #define AS_REPORT_WORDS_H
 
@@ -13,19 +13,25 @@ const char *as_show_interval_signs(as_arena *arena, const assay_metric *m);
 const char *as_clean_text(as_arena *arena, const char *text);
 /* Safe as element content and as a quoted attribute: control characters removed, invalid UTF-8 replaced. */
 const char *as_escape_html(as_arena *arena, const char *text);
-/* At most so many columns of it, the last one "…" when something was cut. */
+/* At most this many columns, the last one "…" when something was cut. */
 const char *as_text_cut(as_arena *arena, const char *text, int columns);
-/* The same in the middle, which says least of a name: "elementwi…256/f16". */
+/* The same, but cuts the middle, which says least in a name: "elementwi…256/f16". */
 const char *as_name_cut(as_arena *arena, const char *name, int columns);
 
-/* All of them in at most so many columns, and those that differ still do: what they begin with alike is left out on the left
- * ("…1.conv2"), or the middle; where nothing else tells them apart they are numbered ("lay…#2").  A name that fits stays as it is.  Names are
- * clean text; columns: enough for "…#" and a number.  out may be names itself.  False: no memory. */
+/* Cuts all names to at most this many columns; names that differ still do.  Leaves out the common beginning ("…1.conv2") or the
+ * middle; where nothing else tells them apart they are numbered ("lay…#2").  A name that fits is unchanged.  Names are clean
+ * text; columns: enough for "…#" and a number.  out may be names itself.  False: no memory. */
 bool as_names_fit(as_arena *arena, const char *const *names, size_t n, int columns, const char **out);
 
-/* The text moves into the arena, and is dropped; NULL: no memory. */
+/* The terms of docs/words.md and what they mean; the last one is {0}. */
+typedef struct as_term {
+    const char *term, *meaning;
+} as_term;
+extern const as_term as_glossary[];
+
+/* Moves the text into the arena and frees it; NULL: no memory. */
 const char *as_text_keep(as_arena *arena, as_text *t);
-/* Adds it with spaces up to so many columns. */
+/* Appends it, padded with spaces to this many columns. */
 void as_text_pad(as_text *t, const char *text, int columns);
 
 #endif

@@ -1,4 +1,4 @@
-/* arm_bin.c - an arm that is somebody else's program, behind the line protocol. */
+/* arm_bin.c - a candidate that is another program, reached by the line protocol. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void drop(void *self)
     free(b);
 }
 
-/* A bad answer ends the process: what else it has to say would be taken for the next answer. */
+/* A bad answer ends the process: the rest of it would be taken for the next answer. */
 static assay_status judged(bin *b, assay_status status)
 {
     if (status != ASSAY_OK)
@@ -65,8 +65,8 @@ static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls,
     return block_ask(env, b, warm, calls, n, shots, switches);
 }
 
-/* `launch`, then the first three calls, one by one, unless the launch has made them.  Their times are kept of the first launch alone: the
- * later ones make one call, so that more of them fit. */
+/* `launch`, then the first three calls, one by one, unless the launch has made them.  Their times are kept for the first launch
+ * only; later launches make one call, so that more launches fit. */
 static assay_status first_calls(assay_env *env, bin *b, uint64_t seed, double first_ns[3])
 {
     char     request[64];
@@ -109,7 +109,7 @@ static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_a
     return ASSAY_OK;
 }
 
-/* Copies the words, which need not outlive the call. */
+/* Copies the words, so they need not outlive the call. */
 static bool argv_copy(bin *b, const char *const *argv)
 {
     size_t n = 0;
@@ -132,7 +132,7 @@ assay_status as_arm_bin(assay_env *env, const char *name, const char *const *arg
         return as_fail(env, ASSAY_NO_MEMORY, "\"%s\": not enough memory for a process", argv[0]);
     }
     b->child.timeout_ns = timeout_ns;
-    assay_status status = greet(env, b, &b->greeting); /* a start on trial: only the greeting tells which clock decides */
+    assay_status status = greet(env, b, &b->greeting); /* a first start, because only the greeting tells which clock decides */
     if (status == ASSAY_OK && !(name = as_arena_text(&b->arena, name ? name : b->greeting.name)))
         status = as_fail(env, ASSAY_NO_MEMORY, "\"%s\": not enough memory for its name", b->child.command);
     if (status != ASSAY_OK) {

@@ -14,19 +14,22 @@
 
 #include "base/text.h"
 
-#ifdef __APPLE__ /* where a shared library has no environ of its own */
+#ifdef __APPLE__ /* there a shared library cannot use `environ` */
 #include <crt_externs.h>
 #define environ (*_NSGetEnviron())
 #else
 extern char **environ;
 #endif
 
-enum { SLICE_MS = 100 }; /* cancel is looked at this often while an answer is awaited; blocks are shorter and see no wake-up */
+enum {
+    SLICE_MS = 100
+}; /* how often cancel is checked while waiting for an answer; blocks are shorter, so no wake-up disturbs
+                          * them */
 static const uint64_t END_NS = 500000000, EXIT_NS = 1000000000;
 
 /* --- Starting -------------------------------------------------------------------------------------------- */
 
-/* Moves fd above the standard ones, which dup2() in the child would overwrite, and out of reach of other children. */
+/* Moves fd above the standard ones, which dup2() in the child would overwrite, and keeps other children from inheriting it. */
 static int raised(int fd)
 {
     int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -53,7 +56,7 @@ static void fd_close(int *fd)
     *fd = -1;
 }
 
-/* Its own group, our three pipes, no other file, and signals as a fresh program has them. */
+/* The child gets its own process group, our three pipes, no other file, and default signal handling. */
 static int spawn(pid_t *pid, const char *const *argv, int in, int out, int err)
 {
     posix_spawn_file_actions_t files;
@@ -102,7 +105,8 @@ static void owe(as_child *c, const char *prefix, const char *what, const char *s
 
 static bool pipes_open(as_child *c, int in[2], int out[2], int err[2])
 {
-    bool has_in = pipe_open(in), has_out = pipe_open(out), has_err = pipe_open(err); /* all are tried, so that all can be closed */
+    bool has_in = pipe_open(in), has_out = pipe_open(out), has_err = pipe_open(err); /* all three are opened, so that all can be
+                                                                                      * closed */
     c->to = in[1];
     c->from = out[0];
     c->err = err[0];
@@ -142,7 +146,7 @@ assay_status as_child_start(assay_env *env, as_child *c, const char *const *argv
 
 /* --- Ending ---------------------------------------------------------------------------------------------- */
 
-/* It has ended and is not reaped: until then its number, and its group's, cannot become somebody else's. */
+/* Whether it has ended but is not reaped: until it is reaped, no other process can get its id or its group's. */
 static bool has_ended(const as_child *c)
 {
     siginfo_t info = {0};
@@ -163,7 +167,7 @@ static bool ends_within(const as_child *c, uint64_t limit_ns)
     return true;
 }
 
-/* Ends what is left of the group, and reaps; its wait status, 0 where somebody else reaped it. */
+/* Ends what is left of the group and reaps the child; returns its wait status, 0 where somebody else reaped it. */
 static int reap(as_child *c)
 {
     int status = 0;
@@ -182,7 +186,7 @@ void as_child_kill(as_child *c)
         reap(c);
 }
 
-/* Writes without being ended by SIGPIPE and without touching what the program does with that signal. */
+/* Writes without being ended by SIGPIPE, and leaves the program's handling of that signal alone. */
 static bool line_send(int fd, const char *text)
 {
     char     line[AS_ARM_REQUEST_BYTES];
@@ -195,7 +199,7 @@ static bool line_send(int fd, const char *text)
     bool    was_pending = sigismember(&pending, SIGPIPE) == 1;
     ssize_t done;
     do
-        done = write(fd, line, (size_t)n); /* shorter than a pipe takes at once */
+        done = write(fd, line, (size_t)n); /* short enough that a pipe takes it at once */
     while (done < 0 && errno == EINTR);
     if (done < 0 && errno == EPIPE && !was_pending)
         sigwait(&pipes, &taken);
@@ -208,14 +212,14 @@ void as_child_end(as_child *c)
     if (!c->pid)
         return;
     line_send(c->to, "end");
-    fd_close(&c->to); /* one that does not know "end" sees the end of its input */
+    fd_close(&c->to); /* a program that does not know "end" sees the end of its input */
     ends_within(c, END_NS);
     reap(c);
 }
 
 /* --- Its answers ----------------------------------------------------------------------------------------- */
 
-/* Takes what it wrote to standard error and keeps the end of it; no more than a pipe holds, for it may never stop. */
+/* Reads what it wrote to standard error and keeps the end; reads no more than a pipe holds, because it may never stop writing. */
 static void words_take(as_child *c)
 {
     char    some[256];
@@ -240,7 +244,7 @@ static const char *last_words(as_child *c, char *buf, size_t size)
     return buf;
 }
 
-/* It has closed its side: how it ended, in words. */
+/* It has closed its side: says how it ended. */
 static assay_status fail_ended(assay_env *env, as_child *c)
 {
     bool by_itself = ends_within(c, EXIT_NS);
@@ -252,7 +256,7 @@ static assay_status fail_ended(assay_env *env, as_child *c)
     if (WIFSIGNALED(status))
         return as_fail(env, ASSAY_DEVICE, "\"%.300s\" ended by signal %d (%s) while it owed %s%s", c->command, WTERMSIG(status),
                        strsignal(WTERMSIG(status)), c->owed, words);
-    if (WEXITSTATUS(status) == 127 && !c->has_greeted) /* how posix_spawn() may say it, and how shells do */
+    if (WEXITSTATUS(status) == 127 && !c->has_greeted) /* posix_spawn() and shells report a missing program this way */
         return as_fail(env, ASSAY_NOT_FOUND, "\"%.300s\" cannot be started: exit code 127%s", c->command, words);
     return as_fail(env, ASSAY_DEVICE, "\"%.300s\" ended with exit code %d while it owed %s%s", c->command, WEXITSTATUS(status),
                    c->owed, words);
@@ -272,7 +276,7 @@ static assay_status fail_line(assay_env *env, as_child *c, const char *what)
     return as_fail(env, ASSAY_DEVICE, "%s: %s: \"%.*s...\"", c->who, what, as_arm_quoted(c->line, c->n_line), c->line);
 }
 
-/* How long to sleep at most before looking at cancel, the deadline and the process. */
+/* The longest sleep before cancel, the deadline and the process are checked again. */
 static int slice_ms(const as_child *c, uint64_t spent_ns)
 {
     uint64_t left_ms = c->timeout_ns ? (c->timeout_ns - spent_ns) / 1000000 + 1 : SLICE_MS;
@@ -285,7 +289,7 @@ static void line_grow(as_child *c, int sleep_ms, ssize_t *more)
     struct pollfd ends[2] = {{.fd = c->from, .events = POLLIN}, {.fd = c->err, .events = POLLIN}};
     *more = 0;
     int n = poll(ends, 2, sleep_ms);
-    if (n == 0 && has_ended(c)) /* what it started may still hold the pipe open */
+    if (n == 0 && has_ended(c)) /* a process that it started may still hold the pipe open */
         *more = -1;
     if (n <= 0)
         return;
@@ -304,7 +308,7 @@ static void line_grow(as_child *c, int sleep_ms, ssize_t *more)
 
 static assay_status answer_await(assay_env *env, as_child *c)
 {
-    uint64_t start_ns = as_monotonic_ns(); /* not the env's clock: a fake one stands still while a process hangs */
+    uint64_t start_ns = as_monotonic_ns(); /* not the env's clock: a simulated one stands still while a process hangs */
     c->n_line = 0;
     for (;;) {
         uint64_t spent_ns = as_monotonic_ns() - start_ns;

@@ -1,4 +1,4 @@
-/* arm_bin_test.c - processes as arms: good ones, and every way of being bad. */
+/* arm_bin_test.c - processes as candidates: correct ones, and every kind of fault. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "tests/runner/test.h"
 
 #define GREETS "echo 'assay-arm 1 toy by=cpu'; "
-/* A whole arm in the shell, with a hook that sees each request first. */
+/* A complete candidate as a shell script, with a hook that sees each request first. */
 #define ARM_WITH(hook)                                                                                                    \
     GREETS                                                                                                                \
     "while read -r verb a b n; do " hook " case $verb in launch) echo ok;; hash) echo ok 1f;; ledger) echo ok flops=8;; " \
@@ -88,7 +88,7 @@ Test(arm_bin, asks_for_hash_and_ledger_only_the_first_time)
     open_shell(&f, ARM_WITH(""));
     expect_ok(f.env, launch(&f));
     f.info.hash = 5;
-    expect_ok(f.env, launch(&f)); /* without a landing between: the old process is ended */
+    expect_ok(f.env, launch(&f)); /* without ending the launch before: the old process is ended */
     expect_eq(f.info.hash, 5);
     done(&f);
 }
@@ -200,7 +200,7 @@ Test(arm_bin, leaves_no_file_open)
     expect_eq(lowest_free_file(), before);
 }
 
-/* A FIFO that the children hold open: to read from it returns at once when none of them has it any more, and never before. */
+/* A FIFO that the children hold open: reading from it returns only when none of them holds it any more. */
 static int fifo_open(const char *path)
 {
     int fd = mkfifo(path, 0600) ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -213,7 +213,7 @@ static void expect_all_gone(int fd)
     char byte = 0;
     fcntl(fd, F_SETFL, 0);
     expect_eq(read(fd, &byte, 1), 1);
-    expect_eq(byte, 'x'); /* it did begin */
+    expect_eq(byte, 'x'); /* it did start */
     while (read(fd, &byte, 1) == 1)
         expect_eq(byte, 'x');
     close(fd);
@@ -336,7 +336,7 @@ Test(arm_bin, gives_the_child_its_own_group_our_cpu_and_no_other_file)
     close(ours);
     expect_has(f.arm.name, "group:own,cpus:");
     expect(!strpbrk(strstr(f.arm.name, "cpus:"), "-") && !strchr(strchr(f.arm.name, ',') + 1, '-'));
-    expect_has(f.arm.name, "files:4"); /* three and the folder that ls reads */
+    expect_has(f.arm.name, "files:4"); /* three, and the directory that ls reads */
     done(&f);
 }
 
@@ -398,7 +398,7 @@ Test(arm_bin_child, speaks_as_assay_does_when_asked)
     exit(code);
 }
 
-/* Opens one of the two tests above as an arm, in a process of its own. */
+/* Opens one of the two tests above as a candidate, in a process of its own. */
 static void open_self(fixture *f, const char *variable, const char *test)
 {
     static char self[4096];
@@ -424,7 +424,7 @@ Test(arm_bin, understands_the_helper_header)
     expect_str(f.arm.name, "helper");
     expect(f.arm.by_cpu);
     expect_ok(f.env, launch(&f));
-    expect_eq(f.info.hash, 7 + 3); /* the seed and three calls: none is hidden */
+    expect_eq(f.info.hash, 7 + 3); /* the seed and three calls: there are no others */
     expect_near(f.info.ledger.flops, 3, 0);
     expect_near(f.info.ledger.peak_bytes, 5, 0);
     expect(isnan(f.info.ledger.bytes));

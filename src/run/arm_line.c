@@ -1,4 +1,4 @@
-/* arm_line.c - reads the lines of the protocol.  Nothing is taken on trust: the other side is somebody else's program. */
+/* arm_line.c - reads the lines of the protocol.  Everything is checked, because the other side is another program. */
 #include "run/arm_line.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ int as_arm_quoted(const char *line, size_t n)
     return (int)strnlen(line, shown);
 }
 
-/* The words of a line, one blank between them. */
+/* The words of a line, separated by one blank each. */
 typedef struct words {
     const char *at, *end;
 } words;
@@ -36,7 +36,7 @@ static bool word_next(words *w, char word[WORD_BYTES])
 
 static bool words_ended(const words *w) { return w->at == w->end; }
 
-/* A whole number of digits alone. */
+/* A whole number: digits only. */
 static bool whole_next(words *w, int64_t low, int64_t high, int64_t *out)
 {
     char    word[WORD_BYTES];
@@ -48,7 +48,7 @@ static bool whole_next(words *w, int64_t low, int64_t high, int64_t *out)
     return true;
 }
 
-/* A time or a count: a number that is not negative.  The bound is above anything real and within what a float holds. */
+/* A time or a count: a number that is not negative.  The bound is above any real value and within the range of a float. */
 static bool amount_read(const char *word, double *out)
 {
     double value;
@@ -64,7 +64,7 @@ static bool begins(const char *line, size_t n, const char *word)
     return n >= length && !memcmp(line, word, length) && (n == length || line[length] == ' ');
 }
 
-/* "ok" and what follows it; an "error" of the arm becomes the sentence. */
+/* "ok" and what follows it; an "error" of the candidate becomes the message. */
 static assay_status answer_open(assay_env *env, const char *who, const char *line, size_t n, words *out)
 {
     if (begins(line, n, "error")) {
@@ -194,7 +194,7 @@ assay_status as_arm_read_ledger(assay_env *env, const char *who, const char *lin
     while (word_next(&w, word)) {
         if (!strchr(word, '='))
             return refuse(env, who, "\"ok KEY=VALUE ...\"", line, n);
-        for (size_t i = 0; i < AS_COUNT(entries); i++) /* keys that nobody knows yet are passed over */
+        for (size_t i = 0; i < AS_COUNT(entries); i++) /* unknown keys are skipped */
             if (!strncmp(word, entries[i].key, strlen(entries[i].key)) && !amount_read(strchr(word, '=') + 1, entries[i].value))
                 return as_fail(env, ASSAY_DEVICE, "%s: \"%s\" is not a count", who, word);
     }

@@ -1,4 +1,4 @@
-/* arm_plan.c - an instance of a plan as an arm: launched at another place each time, or in memory that arms share. */
+/* arm_plan.c - an instance of a plan as a candidate: each launch gets other memory, or all candidates share memory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 
 enum { PAGE = 4096, LINE = 64, MAX_PAGES = 256 };
 
-/* --- Memory that arms share ----------------------------------------------------------------------------- */
+/* --- Memory that candidates share ----------------------------------------------------------------------------- */
 
 struct as_slab {
     as_mem      mem;
     void       *block;
-    const void *user; /* the arm whose tensors are in it */
+    const void *user; /* the candidate whose tensors are in it */
 };
 
 assay_status as_slab_new(assay_env *env, as_slab **out)
@@ -30,7 +30,7 @@ void as_slab_free(as_slab *slab)
     free(slab);
 }
 
-/* Before the first launch: large enough for every arm. */
+/* Before the first launch: makes it large enough for every candidate. */
 static assay_status slab_grow(assay_env *env, as_slab *slab, size_t bytes)
 {
     if (bytes <= slab->mem.bytes)
@@ -45,7 +45,7 @@ static assay_status slab_grow(assay_env *env, as_slab *slab, size_t bytes)
     return ASSAY_OK;
 }
 
-/* --- The arm ---------------------------------------------------------------------------------------------- */
+/* --- The candidate ---------------------------------------------------------------------------------------------- */
 
 typedef struct plan_arm {
     const assay_plan *plan;
@@ -64,7 +64,7 @@ uint64_t as_outputs_hash(const assay_instance *instance)
         uint64_t both[2] = {hash, as_hash64(view.data, as_view_bytes(&view))};
         hash = as_hash64(both, sizeof both);
     }
-    return hash ? hash : 1; /* 0 is "not had" */
+    return hash ? hash : 1; /* 0 means "not known" */
 }
 
 double as_outputs_error(const assay_instance *got, const assay_instance *want)
@@ -101,7 +101,7 @@ static void land(void *self)
         a->slab->user = NULL;
 }
 
-/* The slab holds another arm's tensors: inputs and packed weights are made anew. */
+/* The slab holds another candidate's tensors: inputs and packed weights are made again. */
 static void take_slab(plan_arm *a)
 {
     if (!a->slab || a->slab->user == a)
@@ -147,7 +147,7 @@ assay_status as_arm_plan(assay_env *env, const char *name, const assay_plan *pla
     plan_arm *a = calloc(1, sizeof *a);
     if (!a)
         return as_fail(env, ASSAY_NO_MEMORY, "measure: not enough memory for the candidate '%s'", name);
-    as_plan_clock(env, plan); /* the sampler stamps before the first launch */
+    as_plan_clock(env, plan); /* the sampler reads the clock before the first launch */
     bool reads_cpu = env->clock.kind != AS_CLOCK_FAKE && plan->n_devices == 1 && plan->devices[0]->n_threads == 1;
     *a = (plan_arm){.plan = plan, .slab = slab, .seed = seed, .random = random, .reads_cpu = reads_cpu};
     snprintf(a->what, sizeof a->what, "%s on %s, %d thread%s", plan->model->source, as_plan_wanted(plan)->name,

@@ -1,4 +1,5 @@
-/* arm_speak.c - the other side of arm_bin.c: answers the line protocol with an arm of our own. */
+/* arm_speak.c - the other side of arm_bin.c: answers the line protocol with a candidate of our own. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ typedef struct speaker {
     as_shot       shots[AS_ARM_MAX_SHOTS];
 } speaker;
 
-/* One word of the greeting: blanks and what cannot be printed become '_'. */
+/* One word of the greeting: blanks and unprintable characters become '_'. */
 static void greet(const speaker *s)
 {
     char   name[AS_ARM_NAME_BYTES];
@@ -92,14 +93,14 @@ static assay_status answer(assay_env *env, speaker *s, const as_arm_request *r)
     return ASSAY_OK;
 }
 
-/* A line without its newline; false at the end of the input.  Of one that is too long, *n is the whole buffer. */
+/* Reads a line without its newline; false at the end of the input.  If the line is too long, *n is the size of the buffer. */
 static bool line_read(FILE *in, char line[AS_ARM_REQUEST_BYTES], size_t *n)
 {
     int c;
     for (*n = 0; (c = getc(in)) != EOF && c != '\n';)
         if (*n < AS_ARM_REQUEST_BYTES)
             line[(*n)++] = (char)c;
-    return c != EOF; /* half a line is nobody's request */
+    return c != EOF; /* an incomplete line is not a request */
 }
 
 static assay_status request_read(assay_env *env, const char *line, size_t n, as_arm_request *out)
@@ -127,6 +128,8 @@ static assay_status serve(assay_env *env, speaker *s, FILE *in)
         if (status != ASSAY_OK)
             fprintf(s->out, "error %s\n", assay_message(env));
     }
+    if (ferror(s->out) && errno == EPIPE) /* who asked has left: that is an end, too */
+        return ASSAY_OK;
     if (ferror(s->out))
         return as_fail(env, ASSAY_IO, "line protocol: %s: its answers cannot be written", s->arm->name);
     return ferror(in) ? as_fail(env, ASSAY_IO, "line protocol: %s: its requests cannot be read", s->arm->name) : ASSAY_OK;
@@ -137,7 +140,7 @@ assay_status as_arm_speak(assay_env *env, const as_arm *arm, FILE *in, FILE *out
     speaker *s = malloc(sizeof *s);
     if (!s)
         return as_fail(env, ASSAY_NO_MEMORY, "line protocol: %s: not enough memory for samples", arm->name);
-    memset(s, 0, sizeof *s); /* not calloc: no page of it is touched first between time stamps */
+    memset(s, 0, sizeof *s); /* not calloc: no page may be touched for the first time between two stamps */
     s->arm = arm;
     s->out = out;
     s->info = (as_trace_arm){.name = arm->name,

@@ -22,7 +22,7 @@ static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_a
     return ASSAY_OK;
 }
 
-/* On the clock of the env, which is a fake one: a call takes 5 ns. */
+/* On the simulated clock of the env: a call takes 5 ns. */
 static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls, uint32_t n, as_shot *shots, uint32_t *switches)
 {
     (void)self;
@@ -40,7 +40,7 @@ static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls,
 
 static void land(void *self) { ((counted *)self)->n_lands++; }
 
-/* What is answered to the requests; for the caller to free. */
+/* The answers to the requests; the caller frees them. */
 static char *spoken(const char *requests, counted *count)
 {
     assay_env *env;

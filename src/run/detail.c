@@ -1,7 +1,8 @@
-/* detail.c - runs of several arms with a span for each step, behind the blocks that were timed.
+/* detail.c - runs of several candidates with a span for each step, after the timed blocks.
  *
- * A verdict comes from blocks in which nothing is recorded; which layers made the difference comes from here.  Arms take turns run by run in an
- * order drawn by a coin, for the same reason as in the blocks: what the machine does meanwhile happens to all. */
+ * The verdict comes from blocks in which nothing is recorded; the runs here show which layers made the difference.  Candidates
+ * take turns run by run in random order, for the same reason as in the blocks: what the machine does meanwhile then affects all
+ * of them. */
 #include <string.h>
 
 #include "base/random.h"
@@ -19,7 +20,7 @@ typedef struct detailer {
     const as_arm   *arms;
     int             n;
     assay_trace    *trace;
-    as_runner      *runners; /* one per arm */
+    as_runner      *runners; /* one per candidate */
     int            *order;
     as_run_settings settings;
     as_arena        arena;
@@ -28,7 +29,7 @@ typedef struct detailer {
 
 static double spent_ns(const detailer *d) { return as_clock_ns(&d->env->clock, as_clock_now(&d->env->clock) - d->begin); }
 
-/* The first step of an arm's plan in the trace; -1: it is not described yet. */
+/* The first step of a candidate's plan in the trace; -1: not described yet. */
 static int first_step(const assay_trace *t, int arm)
 {
     for (size_t i = 0; i < t->n_steps; i++)
@@ -59,7 +60,8 @@ static assay_status run_take(detailer *d, int i)
 {
     as_runner *r = &d->runners[i];
     r->instance = as_arm_plan_take(&d->arms[i]);
-    /* The caches hold another arm's data; where memory is shared, the weights are packed anew, which is not a part of a run. */
+    /* The caches hold another candidate's data; where memory is shared, the weights are packed again, which is not part of a
+     * run. */
     if (r->run_ns < SETTLE_NS || d->trace->memory == AS_MEMORY_SHARED)
         AS_TRY(as_instance_step(AS_RUN(d->env), r->instance));
     for (int k = 0; k < r->recorder.n_rings; k++)
@@ -88,7 +90,7 @@ static void order_draw(detailer *d, uint32_t round)
     }
 }
 
-/* Spans that a run of each arm writes. */
+/* Spans that one run of each candidate writes. */
 static uint64_t spans_of_round(const detailer *d)
 {
     uint64_t spans = 0;
@@ -97,14 +99,14 @@ static uint64_t spans_of_round(const detailer *d)
     return spans;
 }
 
-/* How many runs of each arm are worth their memory. */
+/* How many runs of each candidate are worth their memory. */
 static uint32_t runs_wanted(uint64_t spans)
 {
     uint64_t fit = MOST_SPANS / (spans ? spans : 1);
     return fit > MOST_RUNS ? MOST_RUNS : fit < LEAST_RUNS ? LEAST_RUNS : (uint32_t)fit;
 }
 
-/* Whether too few runs would fit to say anything; the trace says why. */
+/* Whether too few runs would fit to be useful; the trace says why. */
 static bool is_too_long(detailer *d, double most_ns)
 {
     double round = 0;
@@ -127,7 +129,7 @@ static assay_status runs_take(detailer *d, double some_ns, double most_ns)
     d->settings = (as_run_settings){.kept_runs = n};
     for (int i = 0; i < d->n; i++)
         AS_TRY(as_runner_make_rings(&d->runners[i], AS_DETAIL_STEP, 1));
-    if (!as_trace_reserve(d->trace, n * spans, 0, 0, 0)) /* of all arms together */
+    if (!as_trace_reserve(d->trace, n * spans, 0, 0, 0)) /* of all candidates together */
         return as_fail(d->env, ASSAY_NO_MEMORY, "measure: %s: not enough memory for its spans", d->trace->name);
     d->begin = as_clock_now(&d->env->clock);
     for (uint32_t round = 0; round < n && !as_cancelled(d->env); round++) {

@@ -1,4 +1,4 @@
-/* detail_test.c - arms in turns, step by step: on the null device, whose time is told, every span is known. */
+/* detail_test.c - candidates in turns, step by step: on the null device, whose time is simulated, every span is known. */
 #include "plan/test_fixture.h"
 #include "run/sampler.h"
 
@@ -78,7 +78,7 @@ Test(detail, a_trial_that_goes_on_does_not_describe_its_steps_again)
     expect_ok(p.f[0].env, as_arms_detail(p.f[0].env, p.arms, 2, &s, p.t));
     expect_eq(p.t->n_steps, n_steps);
     expect_eq(p.t->n_spans, n_spans);
-    p.t->n_detailed = 4; /* it had time for few the first time */
+    p.t->n_detailed = 4; /* there was time for few runs at first */
     expect_ok(p.f[0].env, as_arms_detail(p.f[0].env, p.arms, 2, &s, p.t));
     expect_eq(p.t->n_steps, n_steps);
     expect(p.t->n_spans > n_spans);

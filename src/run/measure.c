@@ -1,7 +1,7 @@
-/* measure.c - one arm that records spans, driven by the one loop (sampler.c), with sensors and a file that grows.
+/* measure.c - one candidate that records spans, driven by the loop of sampler.c, with sensors and a file that grows.
  *
- * Between the two stamps of a sample there is the work and nothing else.  All the housekeeping (draining spans, growing the
- * file, sensors, progress) happens between blocks, and one untimed run afterwards warms the caches again. */
+ * Between the two stamps of a sample there is only the work.  All housekeeping (draining spans, growing the file, sensors,
+ * progress) happens between blocks; one untimed run after it warms the caches again. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ enum { MAX_SAMPLES = 400000, MAX_FAKE_SAMPLES = 4096, MAX_WARM_UP = 512, MAX_SEN
 
 uint64_t as_runner_now(const as_runner *r) { return as_clock_now(&r->env->clock) - r->trace->start_ticks; }
 
-/* --- The arm ------------------------------------------------------------------------------------------- */
+/* --- The candidate ------------------------------------------------------------------------------------------- */
 
 static assay_status call_only(assay_env *env, void *self)
 {
@@ -27,7 +27,7 @@ static assay_status call_only(assay_env *env, void *self)
     return as_instance_step(AS_RUN(env), r->instance);
 }
 
-/* A run's end is the next one's beginning: half the stamps, and the runs tile the sample. */
+/* The end of a run is the beginning of the next: this halves the stamps, and the runs tile the sample. */
 static assay_status call_record(assay_env *env, void *self)
 {
     as_runner         *r = self;
@@ -59,7 +59,7 @@ static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_a
     (void)seed;
     for (int i = 0; i < 3; i++) { /* one by one: each is a sample of the warm-up */
         as_shot   shot;
-        as_sample sample = {0}; /* gcc does not see that one shot fills it */
+        as_sample sample = {0}; /* gcc does not see that as_shots_take() fills it */
         uint32_t  switches;
         AS_TRY(as_shots_take(env, "run", call_only, r, false, 1, 1, (as_stamps){.samples = &sample}, &shot, &switches));
         info->first_ns[i] = as_clock_ns(&env->clock, sample.end_ticks - sample.begin_ticks);
@@ -69,7 +69,7 @@ static assay_status launch(assay_env *env, void *self, uint64_t seed, as_trace_a
     return ASSAY_OK;
 }
 
-/* What a block measured goes into the trace: of the warm-up its sum, later every sample and what the rings hold. */
+/* Puts what a block measured into the trace: for the warm-up its sum, later every sample and the contents of the rings. */
 static void block_keep(as_runner *r, as_sample *samples, uint32_t n)
 {
     assay_trace *t = r->trace;
@@ -96,7 +96,7 @@ static assay_status block(assay_env *env, void *self, bool warm, uint32_t calls,
     as_sample    samples[AS_BLOCK_MAX_SAMPLES];
     assay_status status;
     bool         records = r->measures && r->records_runs;
-    (void)warm; /* a run that is not timed comes first only where housekeeping has come between */
+    (void)warm; /* an untimed run comes first only after housekeeping */
     if (r->disturbed && !r->fake && r->run_ns < SETTLE_NS)
         AS_TRY(call_only(env, r));
     r->disturbed = false;
@@ -120,11 +120,11 @@ typedef struct chores {
     as_runner       *r;
     as_sensors      *sensors;
     as_trace_writer *file;
-    uint64_t         appended, told, read; /* ticks of the last time */
+    uint64_t         appended, told, read; /* when these were last done, in ticks */
     uint64_t        *live;                 /* bytes of each device, as last recorded */
 } chores;
 
-/* What the devices hold, as an event each time that it has changed. */
+/* The bytes that the devices hold, as an event each time they change. */
 static void memory_record(as_runner *r, chores *c)
 {
     const assay_plan *plan = r->instance->plan;
@@ -160,7 +160,7 @@ static void sensors_read(as_runner *r, chores *c, bool only_per_sample)
 
 static size_t most_samples(const as_runner *r) { return r->fake && !r->settings->n_runs ? MAX_FAKE_SAMPLES : MAX_SAMPLES; }
 
-/* Room for the samples of the next block, several blocks at a time: every page of it is touched here. */
+/* Makes room for the samples of the next block, several blocks at a time; touches every page here. */
 static assay_status samples_reserve(as_runner *r)
 {
     assay_trace *t = r->trace;
@@ -176,7 +176,7 @@ static assay_status chores_do(void *arg, double done)
 {
     chores    *c = arg;
     as_runner *r = c->r;
-    atomic_store_explicit(&r->env->stake, AS_STAKE_HELD, memory_order_relaxed); /* stopping keeps what there is */
+    atomic_store_explicit(&r->env->stake, AS_STAKE_HELD, memory_order_relaxed); /* from here on, stopping keeps what was measured */
     size_t room = r->trace->cap_readings - r->trace->n_readings;
     /* Keep space for one last reading: every difference needs it. */
     if (room >= 2 * as_sensors_n_values(c->sensors) && as_sensors_n_values(c->sensors) &&
@@ -202,7 +202,7 @@ static bool is_full(void *arg, const assay_trace *t)
     return t->n_samples + AS_BLOCK_MAX_SAMPLES > most_samples(c->r) || t->n_runs >= UINT32_MAX / 2;
 }
 
-/* After the warm-up: how fine can be recorded, rings for it, and the first reading of all sensors. */
+/* After the warm-up: chooses the detail of the recording, makes its rings, and reads all sensors for the first time. */
 static assay_status samples_begin(void *arg, double call_ns, uint32_t block_calls)
 {
     chores      *c = arg;
@@ -220,7 +220,7 @@ static assay_status samples_begin(void *arg, double call_ns, uint32_t block_call
     return ASSAY_OK;
 }
 
-/* One run with all its steps, behind the samples; *slow: something disturbed it. */
+/* One run with all its steps, after the samples; *slow: something interrupted it. */
 static assay_status detail_take(as_runner *r, uint32_t run, double bound_ns, bool *slow)
 {
     as_shot  shot = {0};
@@ -239,7 +239,7 @@ static assay_status detail_take(as_runner *r, uint32_t run, double bound_ns, boo
 
 static double ns_since(const as_runner *r, uint64_t begin) { return as_clock_ns(&r->env->clock, as_runner_now(r) - begin); }
 
-/* A neighbour may go away meanwhile. */
+/* A pause, in which a neighbour may go away. */
 static assay_status neighbour_wait(as_runner *r, double ns)
 {
     uint64_t begin = as_runner_now(r);
@@ -262,7 +262,8 @@ as_pace_next as_pace_step(as_pace *p, bool slow)
     return AS_PACE_PAUSE;
 }
 
-/* Runs behind the last sample with all their steps, when the samples could not afford them.  At most a tenth of the time. */
+/* Runs after the last sample with all their steps, when recording them in the samples costs too much.  At most a tenth of the
+ * time. */
 static assay_status details_take(as_runner *r)
 {
     enum { PAUSES = 32 };
@@ -345,7 +346,7 @@ static assay_status samples_take(as_runner *r, chores *c)
     how.enough = is_full;
     how.hook_arg = how.enough_arg = c;
     how.sample_ns = (double)settings->time_ns / (MAX_SAMPLES / 2);
-    if (r->fake) { /* such a clock needs no warm-up, and resolves every run */
+    if (r->fake) { /* a simulated clock needs no warm-up, and resolves every run */
         how.warm_up = 0;
         how.calls = how.samples_a_block = 1;
     }
@@ -354,7 +355,7 @@ static assay_status samples_take(as_runner *r, chores *c)
 
 /* --- Threads that wait for each other -------------------------------------------------------------------- */
 
-/* How often each thread was put off its CPU, in the order of the parts. */
+/* How often each thread was switched off its CPU, in the order of the parts. */
 enum { MAX_SEEN_THREADS = 64 };
 typedef struct thread_counts {
     long          switches[MAX_SEEN_THREADS];
@@ -384,7 +385,7 @@ static void threads_read(const as_runner *r, thread_counts *out)
     out->waits = d->backend->waits(d);
 }
 
-/* A stolen core shows as waits that last and threads that were switched away; uneven work as waits alone. */
+/* A stolen core shows as long waits and threads that were switched away; uneven work shows as waits alone. */
 static void threads_note(const as_runner *r, const thread_counts *before, const thread_counts *after)
 {
     long switches = 0;
@@ -397,7 +398,7 @@ static void threads_note(const as_runner *r, const thread_counts *before, const 
     r->trace->thread_switches = switches > 0 ? (uint64_t)switches : 0;
 }
 
-/* What recording took: the trace and the rings. */
+/* The memory of the recording: the trace and the rings. */
 static void records_note(as_runner *r)
 {
     const assay_trace *t = r->trace;
@@ -416,7 +417,7 @@ static assay_status measure(as_runner *r, chores *c)
     as_stage_begin(r->env, AS_PHASE_WARM_UP, r->trace->name, (double)r->settings->time_ns / 10e9, 0);
     threads_read(r, &before);
     assay_status status = samples_take(r, c);
-    if (!r->measures) /* it ended before anything was measured */
+    if (!r->measures) /* ended before anything was measured */
         return status;
     if (status == ASSAY_OK || status == ASSAY_CANCELLED)
         sensors_read(r, c, false);
@@ -427,7 +428,7 @@ static assay_status measure(as_runner *r, chores *c)
     return status == ASSAY_OK ? details_take(r) : status;
 }
 
-/* A step that was faster than its limit: the limit is measured again beside it, before anybody judges. */
+/* If a step was faster than its limit, the limit is measured again here, before anything is judged. */
 static assay_status limits_recheck(const as_runner *r)
 {
     const assay_plan *plan = r->instance->plan;
@@ -437,7 +438,7 @@ static assay_status limits_recheck(const as_runner *r)
     return as_roofs_recheck(r->env, &how, plan->devices, plan->n_devices, r->trace, NULL);
 }
 
-/* Whatever ended it, a trace that holds something is finished properly. */
+/* Whatever ended the measurement, a trace that holds something is finished properly. */
 static assay_status finish(as_runner *r, chores *c, assay_status status)
 {
     bool cancelled = status == ASSAY_CANCELLED;

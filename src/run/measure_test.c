@@ -1,4 +1,4 @@
-/* measure_test.c - how often, how fine, and what is kept, on a clock that only the null device moves. */
+/* measure_test.c - how many runs, in what detail, and what is kept, on a clock that only the null device moves. */
 #include "base/options.h"
 #include "plan/test_fixture.h"
 #include "run/run.h"
@@ -185,7 +185,7 @@ Test(measure, keeps_what_was_measured_when_it_is_cancelled)
     fixture         f;
     assay_trace    *t = NULL, *read = NULL;
     as_run_settings s = quiet;
-    open_null(&f, "mlp-small", "null:gemm=50ms"); /* progress is told every 50 ms */
+    open_null(&f, "mlp-small", "null:gemm=50ms"); /* progress is reported every 50 ms */
     assay_on_progress(f.env, cancel_at, f.env);
     s.trace_path = as_test_path("cancelled.trace");
     expect_fails(f.env, as_run_profile(f.env, f.plan, &s, 1, &t), ASSAY_CANCELLED, "stopped after 10 measured runs");
@@ -266,7 +266,7 @@ static void open_real(fixture *f, const char *spec)
     fixture_plan(f);
 }
 
-/* On a real clock: no times are judged, only that the counts agree. */
+/* On a real clock: only counts are compared, no times. */
 Test(measure, a_real_clock_tiles_samples_with_runs)
 {
     fixture         f;
@@ -309,7 +309,7 @@ Test(measure, runs_that_are_kept_lie_all_over_the_measurement)
             places |= 1ull << t->spans[i].run % 50;
         }
     expect_eq(seen, s.kept_runs);
-    expect(__builtin_popcountll(places) > 4); /* not the same one of every 50 */
+    expect(__builtin_popcountll(places) > 4); /* not always the same one of 50 */
     assay_trace_free(t);
     fixture_close(&f);
 }
@@ -331,7 +331,7 @@ Test(measure, slow_runs_behind_the_samples_are_made_up_for)
     expect_eq(as_pace_step(&p, false), AS_PACE_STOP);
 }
 
-/* No detail fits into a cost of nothing: the samples carry no spans, and some runs behind them carry all. */
+/* With an allowed cost of 0 no detail fits: the samples carry no spans, and some runs after them carry all. */
 Test(measure, steps_that_cost_too_much_are_recorded_behind_the_samples)
 {
     fixture         f;
@@ -375,7 +375,7 @@ Test(measure, every_thread_writes_its_parts)
         if (t->spans[i].kind == AS_SPAN_PART)
             n_parts[t->spans[i].thread]++;
     }
-    size_t n_body = (size_t)(f.plan->n_steps - f.plan->n_prologue); /* the prologue ran before, in the warm-up */
+    size_t n_body = (size_t)(f.plan->n_steps - f.plan->n_prologue); /* the set-up ran before, in the warm-up */
     expect_eq(n_parts[0], 4 * n_body);
     expect_eq(n_parts[1], 4 * n_body);
     expect_eq(t->dropped_spans, 0);
@@ -419,7 +419,7 @@ Test(measure, sensors_are_read_before_and_after)
                 last = t->readings[i].ticks > last ? t->readings[i].ticks : last;
             }
         if (!n)
-            continue; /* not to be had here */
+            continue; /* not available here */
         expect(n >= 2);
         expect(first <= t->samples[0].begin_ticks);
         expect(last >= t->samples[t->n_samples - 1].end_ticks);

@@ -1,4 +1,4 @@
-/* pinning.c - keeps the threads that measure on a CPU each, and lets them go again afterwards. */
+/* pinning.c - pins each measuring thread to a CPU of its own, and releases them afterwards. */
 #include <stdatomic.h>
 #include <string.h>
 

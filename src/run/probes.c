@@ -1,4 +1,4 @@
-/* probes.c - what disturbs a measurement, asked of the machine itself between blocks. */
+/* probes.c - measures between blocks what disturbs the machine. */
 #include "run/probes.h"
 
 #include <string.h>
@@ -18,12 +18,12 @@ assay_status as_probes_open(assay_env *env, as_arena *arena, as_probes **out)
         p->ring = as_arena_take(arena, RING_BYTES, 1, 64);
     if (!p || !p->ring)
         return as_fail(env, ASSAY_NO_MEMORY, "measure: not enough memory for the probes");
-    memset(p->ring, 1, RING_BYTES); /* pages that are really there */
+    memset(p->ring, 1, RING_BYTES); /* touches the pages, so that they exist */
     *out = p;
     return ASSAY_OK;
 }
 
-/* Eight independent chains, so that the rate and not the latency is seen. */
+/* Eight independent chains, so that the rate is measured, not the latency. */
 static double chains(int steps, double start)
 {
     double a = start, b = start + 1, c = start + 2, d = start + 3, e = start + 4, f = start + 5, g = start + 6, h = start + 7;

@@ -1,4 +1,4 @@
-/* profile.c - from a plan to a trace: an instance, inputs by seed, everything described, then measured. */
+/* profile.c - from a plan to a trace: makes an instance, fills its inputs by seed, describes everything, then measures. */
 #include <string.h>
 
 #include "base/cpus.h"
@@ -48,7 +48,7 @@ static assay_status notes_add(assay_env *env, const assay_plan *plan, const as_r
 static void limits_told(void *arg, double done)
 {
     assay_env *env = arg;
-    as_stage_begin(env, AS_PHASE_LIMITS, "", AS_LIMITS_S, 0); /* told only where they are really measured */
+    as_stage_begin(env, AS_PHASE_LIMITS, "", AS_LIMITS_S, 0); /* shown only where limits are really measured */
     as_stage_done(env, done);
 }
 
@@ -58,8 +58,8 @@ static void bytes_note(assay_trace *t, const char *name, double bytes)
         as_trace_add_metric(t, &(as_trace_metric){.name = name, .unit = "byte", .value = bytes});
 }
 
-/* Before the run, while its threads are parked: what is measured here must not be disturbed by it, nor it by this.  The buffers are many
- * times the network's: they are freed, and the peak of the process is counted anew where that can be done. */
+/* Before the run, while its threads are parked, so that neither disturbs the other.  The buffers are many times larger than the
+ * network's: they are freed, and the peak of the process is reset where that is possible. */
 static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_run_settings *settings, assay_trace *t)
 {
     uint64_t         walked = 0;
@@ -73,7 +73,7 @@ static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_r
     return ASSAY_OK;
 }
 
-/* The case, by what makes another one of it: "cnn-small/batch=8/threads=2". */
+/* The name of the case, with everything that distinguishes it: "cnn-small/batch=8/threads=2". */
 static bool name_make(const assay_plan *plan, assay_trace *t)
 {
     as_text name = {0};

@@ -1,7 +1,8 @@
-/* record.c - what recording costs, how fine it may be, and where the spans go.
+/* record.c - the cost of recording, its detail, and where the spans go.
  *
- * The rings are filled while time is measured and drained between samples.  Totals cover every recorded run, spans are kept of some
- * only, so that the memory of a long measurement is bounded; these lie all over it, for the first ones may all have had one neighbour. */
+ * The rings are filled while time is measured and drained between samples.  Totals cover every recorded run.  Spans are kept for
+ * some runs only, so that a long measurement has bounded memory.  These runs are spread over the whole measurement, because the
+ * first ones may all have had the same neighbour. */
 #include <string.h>
 
 #include "base/stats.h"
@@ -12,7 +13,7 @@ enum { N_COST_BATCHES = 15, N_COST_SPANS = 256, MAX_RING_SPANS = 1 << 20, MAX_KE
 
 /* --- Cost ---------------------------------------------------------------------------------------------- */
 
-/* A span is two stamps and a ring entry; batches, because one is shorter than what the clock resolves. */
+/* A span is two stamps and a ring entry; measured in batches, because one is shorter than the clock resolves. */
 static double span_cost_ns(const as_clock *clock, as_span *room)
 {
     double batches[N_COST_BATCHES], scratch[N_COST_BATCHES];
@@ -44,7 +45,7 @@ static int n_rings(const assay_plan *plan)
     return most;
 }
 
-/* A device other than the host may add a span by its own timestamps to each step's. */
+/* A device other than the host may add one more span per step, by its own timestamps. */
 uint64_t as_runner_spans(const as_runner *r, as_detail detail)
 {
     uint64_t n_segments, n_steps, n = 1;
@@ -58,7 +59,7 @@ uint64_t as_runner_spans(const as_runner *r, as_detail detail)
     return n;
 }
 
-/* The share of a run that recording it takes.  Parts are written by all threads at once, so only one thread's count. */
+/* The share of a run that recording takes.  All threads write their parts at once, so only one thread's parts count. */
 static double cost_share(const as_runner *r, as_detail detail)
 {
     uint64_t n_segments, n_steps, n = as_runner_spans(r, detail);
@@ -87,7 +88,7 @@ assay_status as_runner_choose_detail(as_runner *r)
     as_show(cost, sizeof cost, r->trace->span_cost_ns, "ns");
     as_show(run, sizeof run, r->run_ns, "ns");
     const char *why = "";
-    as_detail   refused = r->records_runs ? (as_detail)(detail + 1) : AS_DETAIL_RUN; /* the coarsest that costs too much */
+    as_detail   refused = r->records_runs ? (as_detail)(detail + 1) : AS_DETAIL_RUN; /* the coarsest detail that costs too much */
     if (detail != wanted || !r->records_runs)
         why = as_arena_printf(&r->trace->arena,
                               "one span per %s would take %.2f %% of a run (%llu spans of %s in %s), more than %.2f %%%s",
@@ -101,7 +102,7 @@ assay_status as_runner_choose_detail(as_runner *r)
 
 /* --- Rings --------------------------------------------------------------------------------------------- */
 
-/* How many runs are to be expected for one that is kept.  A fake clock has no neighbours: the first are as good. */
+/* One of how many expected runs is kept.  With a simulated clock there are no neighbours, so the first runs will do. */
 static uint32_t every_of(const as_runner *r)
 {
     double runs = r->settings->n_runs ? (double)r->settings->n_runs : (double)r->settings->time_ns / r->run_ns;
@@ -109,13 +110,13 @@ static uint32_t every_of(const as_runner *r)
     return every >= 1 && every < UINT32_MAX ? (uint32_t)every : 1;
 }
 
-/* Ring 0 takes everything that one thread writes, the others the parts of theirs alone. */
+/* Ring 0 takes everything that one thread writes; each other ring takes only the parts of its own thread. */
 assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_at_once)
 {
     int      n = n_rings(r->instance->plan);
     uint64_t spans = as_runner_spans(r, detail), capacity;
     if (__builtin_mul_overflow(spans, runs_at_once, &capacity) || capacity > MAX_RING_SPANS)
-        capacity = spans < MAX_RING_SPANS ? MAX_RING_SPANS : spans; /* at least one whole run; the rest counts as dropped */
+        capacity = spans < MAX_RING_SPANS ? MAX_RING_SPANS : spans; /* at least one complete run; the rest counts as dropped */
     as_ring *rings = AS_TAKE(&r->arena, as_ring, n);
     for (int i = 0; rings && i < n; i++) {
         uint32_t room = i == 0 || detail >= AS_DETAIL_PART ? (uint32_t)capacity : 1;
@@ -123,7 +124,7 @@ assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_
         if (!rings[i].spans)
             rings = NULL;
         else
-            memset(rings[i].spans, 1, room * sizeof(as_span)); /* every page is touched now and not between two stamps */
+            memset(rings[i].spans, 1, room * sizeof(as_span)); /* touches every page now, not between two stamps */
     }
     uint64_t kept = r->settings->kept_runs, fit = MAX_KEPT_SPANS / spans;
     r->kept_runs = (uint32_t)(kept < fit ? kept : fit > 0 ? fit : kept > 0);
@@ -135,7 +136,7 @@ assay_status as_runner_make_rings(as_runner *r, as_detail detail, uint32_t runs_
     return ASSAY_OK;
 }
 
-/* One of every kept_every, at a place that changes: the first run of a block, say, is not like the others. */
+/* Keeps one of every kept_every runs, at a varying place: the first run of a block, for example, is not like the others. */
 static bool is_kept(const as_runner *r, uint32_t run)
 {
     uint32_t window = run / r->kept_every, place = (window * 2654435769u >> 8) % r->kept_every;

@@ -31,21 +31,22 @@ typedef struct as_run_settings {
 extern const as_option_member as_run_members[];
 assay_status                  as_run_settings_read(assay_env *env, const assay_options *options, as_run_settings *out);
 
-/* Warms the instance up until it is stationary, measures, and fills the trace (made by as_trace_new, already described).
+/* Warms the instance up until it is steady, measures, and fills the trace (made by as_trace_new, already described).
  *
- * Samples lie side by side with nothing timed between them: spans are drained, the file grows, sensors are read and progress is told
- * there.  Runs are numbered from 0 through all samples.  With run spans on, those of a sample tile it exactly.
+ * Nothing is timed between two samples: there spans are drained, the file grows, sensors are read and progress is reported.  Runs
+ * are numbered from 0 through all samples.  With run spans on, those of a sample tile it exactly.
  *
- * When steps cost too much to record in the samples (detail_why says so), some runs more are made behind the last sample with all
- * their steps.  Their spans have run numbers from trace->n_runs on, and the totals of the steps are theirs: shares of time may
- * be taken from them, durations not.
+ * When recording steps in the samples costs too much (detail_why says so), some more runs with all their steps follow the last
+ * sample.  Their spans have run numbers from trace->n_runs on, and the totals of the steps come from them: they give shares of
+ * time, but not durations.
  *
- * CANCELLED is the one failure that leaves a result: what was measured until then is in the trace, which is finished as any other. */
+ * CANCELLED is the only failure that leaves a result: the trace holds what was measured until then and is finished like any
+ * other. */
 assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_run_settings *settings, assay_trace *trace);
 
-/* On CANCELLED *out holds the trace of what was measured, the caller's to free; on any other failure it is untouched.
- * plan -> new trace: instance with random inputs, machine sheet, plan description, measurement.  The
- * public assay_profile() is this with settings from options. */
+/* From a plan to a new trace: instance with random inputs, machine sheet, plan description, measurement.  On CANCELLED *out holds
+ * the trace of what was measured, and the caller frees it; on any other failure *out is untouched.  The public assay_profile() is
+ * this with settings from options. */
 assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
                             assay_trace **out);
 
@@ -72,18 +73,19 @@ assay_status as_run_winograd_error(assay_env *env, const assay_instance *instanc
 assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, const as_plan_options *options, uint64_t seed,
                                   assay_trace *trace);
 
-/* --- Pinning: the threads of a device stay on a CPU each while something is measured --- */
+/* --- Pinning: each thread of a device stays on one CPU while something is measured --- */
 
 typedef struct as_pinning {
     as_device *device;
-    as_pin    *pins; /* one a thread; NULL: nothing is pinned */
+    as_pin    *pins; /* one per thread; NULL: nothing is pinned */
     int        n_threads, n_pinned;
-    char       why[128]; /* of a thread that could not be pinned */
+    char       why[128]; /* why a thread could not be pinned */
 } as_pinning;
 
-/* Keeps every thread of the device, the calling one among them, on a CPU of its own; *p says how far that went.  Takes its memory from the arena. */
+/* Pins every thread of the device, including the calling one, to a CPU of its own; *p says how many succeeded.  Takes its memory
+ * from the arena. */
 void as_pinning_do(as_pinning *p, as_device *device, as_arena *arena);
-/* Gives back what they were allowed before; nothing where nothing was pinned. */
+/* Restores the CPUs that the threads could use before; does nothing where nothing was pinned. */
 void as_pinning_undo(as_pinning *p);
 
 #endif

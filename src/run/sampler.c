@@ -1,10 +1,12 @@
-/* sampler.c - arms take turns in randomised blocks.
+/* sampler.c - candidates take turns in randomised blocks.
  *
- * Order of running beats every statistic: arms that are measured one after the other differ by whatever the machine did meanwhile, arms that
- * alternate in blocks of some milliseconds, the order drawn by a coin each round, do not.  For identical arms the sign of a round's
- * difference is then a fair coin whatever the noise is: the guarantee comes from here and not from a model.
+ * The order of running matters more than any statistic.  Candidates that are measured one after the other differ by whatever the
+ * machine did meanwhile; candidates that alternate in blocks of some milliseconds, in a random order each round, do not.  For
+ * identical candidates the sign of a round's difference is then a fair coin, whatever the noise is: the guarantee comes from this
+ * and not from a model.
  *
- * Between the stamps of a sample nothing is allocated, printed or locked; between rounds memory is reserved, the system is read and progress is told. */
+ * Between the stamps of a sample nothing is allocated, printed or locked; between rounds memory is reserved, the system is read
+ * and progress is reported. */
 #include "run/sampler.h"
 
 #include <math.h>
@@ -20,10 +22,10 @@
 
 #define SAMPLE_NS      50e3
 #define SAMPLE_COSTS   200.0  /* readings of the clock in a sample */
-#define BLOCK_NS       0.25e6 /* several arms: a neighbour comes and goes within milliseconds, and must be the same to both */
+#define BLOCK_NS       0.25e6 /* several candidates: a neighbour comes and goes within milliseconds, and must affect both alike */
 #define BLOCK_ALONE_NS 4e6
 #define MAX_BLOCK_NS   10e6
-#define COLD_BLOCK_NS  5e6 /* where blocks start cold, the lower quartile of so long a time is clean even beside busy neighbours */
+#define COLD_BLOCK_NS  5e6 /* where blocks start cold: over this time the lower quartile is clean even beside busy neighbours */
 #define MAX_WARM_UP_NS 1e9
 #define MAX_CALLS      10000000u
 #define COIN           0x636f696eu
@@ -35,8 +37,8 @@ enum {
     MAX_WARM_UP_AGAIN = 3,
     MIN_QUARTILE = 8,
     MIN_LAUNCHES = 16,
-    PLAN_LAUNCHES = 8, /* after so many, the noise itself says how many rounds a launch is worth */
-    COLD_SAMPLES = 64, /* how far into a block its cold start is looked for */
+    PLAN_LAUNCHES = 8, /* after this many, the measured noise decides how many rounds a launch gets */
+    COLD_SAMPLES = 64, /* samples of a block that are searched for its cold start */
     COLD_REPEATS = 5,
     MAX_ARMS = 1024
 };
@@ -48,19 +50,19 @@ typedef struct sampler {
     const as_sampler_settings *settings;
     assay_trace               *trial;
     uint64_t                   begin, last; /* ticks */
-    double                     before_ns;   /* what the trial had taken when it was gone on with */
+    double                     before_ns;   /* time that the trial had taken before it was continued */
     double                     block_ns, told_ns;
-    double                    *call_ns;   /* of each arm, as the calibration saw it */
+    double                    *call_ns;   /* of each candidate, as the calibration measured it */
     double                    *launch_ns; /* sums over launches */
     int                       *order;
-    uint32_t                   n_samples; /* in a block */
-    uint64_t                   n_called;  /* of arm 0, in rounds that are kept */
-    double                     warm_ns;   /* a call of each arm, in the last round of the warm-up; 0: there was none */
-    double                     ready_ns;  /* when the first round that is kept began */
-    bool                       warm;      /* one call before each block is not timed */
-    uint32_t                   n_cold; /* samples at the beginning of each block that are not kept: the caches are being refilled */
-    int                        n_warm_up;  /* rounds of a launch that are not kept; -1: not known yet */
-    double                     round_ns;   /* what a round takes, probes and all */
+    uint32_t                   n_samples;  /* in a block */
+    uint64_t                   n_called;   /* of candidate 0, in rounds that are kept */
+    double                     warm_ns;    /* sum of one call of each candidate, in the last round of the warm-up; 0: none */
+    double                     ready_ns;   /* when the first round that is kept began */
+    bool                       warm;       /* one call before each block is not timed */
+    uint32_t                   n_cold;     /* samples at the start of each block that are not kept, while the caches refill */
+    int                        n_warm_up;  /* rounds per launch that are not kept; -1: not known yet */
+    double                     round_ns;   /* time of a round, probes included */
     as_shot                   *shots;      /* of one block */
     double                    *wall, *cpu; /* of one block, for its quantiles */
     as_probes                 *probes;
@@ -75,7 +77,7 @@ void as_sampler_defaults(as_sampler_settings *s)
 
 /* --- Time --------------------------------------------------------------------------------------------- */
 
-/* A clock that goes back would make every number after it a lie. */
+/* If the clock went back, every later number would be wrong. */
 static assay_status time_spent(sampler *s, double *ns)
 {
     uint64_t now = as_clock_now(&s->env->clock);
@@ -117,7 +119,7 @@ static void turn_summarise(sampler *s, as_turn *turn)
     turn->cpu_ns = isnan(cpu) ? NAN : lower_quartile(s->cpu, turn->n_shots);
 }
 
-/* Where calls are counted, the last block has fewer samples, and the very last sample fewer calls. */
+/* With a fixed number of calls, the last block has fewer samples, and the last sample fewer calls. */
 static void block_size(const sampler *s, bool kept, uint32_t *calls, uint32_t *n)
 {
     *calls = s->trial->calls;
@@ -174,10 +176,10 @@ static void turn_keep(sampler *s, as_turn *turn)
     t->turns[t->n_turns++] = *turn;
 }
 
-/* What the hypervisor took so far; asked where the machine is probed at all. */
+/* CPU time that the hypervisor took so far; read only where probes are on. */
 static double stolen_ns(const sampler *s) { return s->probes ? as_steal_ns() : NAN; }
 
-/* kept: into the trial; else only the sum of its block times comes back, for the warm-up. */
+/* kept: the round goes into the trial; otherwise only the sum of its block times is returned, for the warm-up. */
 static assay_status round_run(sampler *s, uint32_t launch, uint64_t draw, bool kept, double *sum)
 {
     assay_trace *t = s->trial;
@@ -191,7 +193,7 @@ static assay_status round_run(sampler *s, uint32_t launch, uint64_t draw, bool k
     for (int k = 0; k < s->n_arms; k++) {
         as_turn      turn = {.launch = launch, .round = t->n_rounds, .arm = (uint32_t)s->order[k], .order = (uint32_t)k};
         assay_status one = block_run(s, s->order[k], kept, &turn);
-        if (one != ASSAY_OK) { /* half a round is no pair */
+        if (one != ASSAY_OK) { /* half a round is not a pair */
             t->n_turns = first;
             t->n_shots = first_shot;
             return one;
@@ -214,26 +216,27 @@ static assay_status round_run(sampler *s, uint32_t launch, uint64_t draw, bool k
     return ASSAY_OK;
 }
 
-/* --- How many calls a sample, how many samples a block ------------------------------------------------- */
+/* --- How many calls per sample, how many samples per block ------------------------------------------------- */
 
-/* Doubles the calls until three samples in a row last long enough; one that was pre-empted must not set it, so the shortest counts. */
+/* Doubles the calls until three samples in a row last long enough.  The shortest counts, so that a pre-empted sample does not
+ * decide. */
 static assay_status arm_calibrate(sampler *s, int arm, double sample_ns, double most_ns, uint32_t *calls)
 {
     const as_arm *a = &s->arms[arm];
     uint32_t      c = 1, switches;
-    if (s->settings->calls) { /* given, and not to be found out: the launch has seen how long a call takes */
+    if (s->settings->calls) { /* given by the caller; the launch has measured how long a call takes */
         *calls = s->settings->calls;
         s->call_ns[arm] = fmax(s->call_ns[arm], 1e-3);
         return ASSAY_OK;
     }
     for (int growth = 0; growth < MAX_GROWTHS; growth++) {
         as_shot shots[3];
-        bool    one = s->call_ns[arm] > most_ns; /* calls so long that one is enough to know */
+        bool    one = s->call_ns[arm] > most_ns; /* calls so long that one is enough */
         AS_TRY(a->block(s->env, a->self, !growth && !one, c, one ? 1 : 3, shots, &switches));
         double shortest = (double)shots[0].wall_ns;
         for (int i = 1; i < (one ? 1 : 3); i++)
             shortest = fmin(shortest, (double)shots[i].wall_ns);
-        if (s->env->clock.kind == AS_CLOCK_FAKE && !(shortest > 0)) /* no budget would ever be spent */
+        if (s->env->clock.kind == AS_CLOCK_FAKE && !(shortest > 0)) /* otherwise the budget would never be spent */
             return as_fail(s->env, ASSAY_DEVICE, "measure: %s: %s: a call takes 0 ns by the clock %s", s->trial->name, a->name,
                            s->env->clock.name);
         s->call_ns[arm] = fmax(shortest, 1e-3);
@@ -247,7 +250,7 @@ static assay_status arm_calibrate(sampler *s, int arm, double sample_ns, double 
     return ASSAY_OK;
 }
 
-/* A call as long as a block has no cold start worth the time. */
+/* A call as long as a block has no cold start worth measuring. */
 static bool is_warmed(const sampler *s, double call_ns) { return call_ns * 2 <= s->block_ns; }
 
 static assay_status calibrate(sampler *s)
@@ -280,7 +283,7 @@ static bool is_single(const sampler *s)
 
 /* --- The cold start of a block ---------------------------------------------------------------------------- */
 
-/* How many samples pass before they are as fast as the last half of them, to within a tenth. */
+/* How many samples pass before they are as fast as the last half, to within a tenth. */
 static uint32_t cold_of(const double *ns, uint32_t n, double *scratch)
 {
     double   steady = as_median(ns + n / 2, n - n / 2, scratch);
@@ -290,7 +293,8 @@ static uint32_t cold_of(const double *ns, uint32_t n, double *scratch)
     return cold;
 }
 
-/* Samples of one arm right after the others have run, the least of several tries: what a pre-empted try adds is not the arm's. */
+/* Samples of one candidate right after the others have run; the minimum of several tries, because a pre-emption adds time that is
+ * not the candidate's. */
 static assay_status cold_sample(sampler *s, int arm, uint32_t n, bool first, double *least)
 {
     const as_arm *a = &s->arms[arm];
@@ -304,15 +308,15 @@ static assay_status cold_sample(sampler *s, int arm, uint32_t n, bool first, dou
     return ASSAY_OK;
 }
 
-/* Arms that have buffers of their own throw each other's out of the caches, so that a short block would time how they come back and not
- * the work: a walk through 1 MiB that takes
- * 16 ns a hop warm took 80 in blocks of one call, and 2 % more hops hardly showed (estimates of 0.2 to 0.4 %, none resolved).  The samples of each block until the times are
- * steady are then taken and not kept.  Blocks are longer then.  Their length was chosen
- * from some tries of 5 s at a changing load of 5 to 8, in which more samples a block (3, 8, 16, 24) mostly gave less noise; it is not an optimum. */
+/* Candidates with buffers of their own evict each other's from the caches, so a short block would time the refill and not the
+ * work: a walk through 1 MiB that takes 16 ns per hop when warm took 80 ns in blocks of one call, and 2 % more hops hardly showed
+ * (estimates of 0.2 to 0.4 %, none resolved).  In this case the samples of each block are not kept until the times are steady,
+ * and blocks are longer.  Their length was chosen from some tries of 5 s at a changing load of 5 to 8, in which more samples per
+ * block (3, 8, 16, 24) mostly gave less noise; it is not an optimum. */
 static assay_status cold_find(sampler *s)
 {
     double sample = s->trial->block_ns / s->n_samples, budget = (double)s->settings->budget_ns / (20.0 * COLD_REPEATS * s->n_arms),
-           most = floor(fmin(MAX_BLOCK_NS, budget) / fmax(sample, 1)); /* a twentieth of the budget at most */
+           most = floor(fmin(MAX_BLOCK_NS, budget) / fmax(sample, 1)); /* at most a twentieth of the budget */
     uint32_t n = most < COLD_SAMPLES ? (uint32_t)most : COLD_SAMPLES, found = 0;
     if (is_single(s) || s->n_arms < 2 || s->settings->samples_a_block || s->settings->n_calls || n < 4)
         return ASSAY_OK;
@@ -330,7 +334,7 @@ static assay_status cold_find(sampler *s)
     if (!found)
         return ASSAY_OK;
     uint32_t kept = COLD_BLOCK_NS > 3 * sample ? (uint32_t)(COLD_BLOCK_NS / sample) : 3;
-    s->n_samples = s->trial->n_turns || s->n_samples > kept ? s->n_samples : kept; /* a trial that goes on keeps its blocks */
+    s->n_samples = s->trial->n_turns || s->n_samples > kept ? s->n_samples : kept; /* a continued trial keeps its block length */
     s->trial->block_ns = sample * s->n_samples;
     if (!s->trial->n_turns)
         as_trace_add_note(s->trial, "cold",
@@ -340,7 +344,8 @@ static assay_status cold_find(sampler *s)
 
 /* --- Launches ------------------------------------------------------------------------------------------- */
 
-/* In an order drawn by a coin, too: who is launched first gets other pages than who comes second, and always the same one would be slower. */
+/* Launches are in random order, too: the first to launch gets other pages than the second, so with a fixed order the same
+ * candidate would always be slower. */
 static assay_status launch_all(sampler *s, uint32_t launch)
 {
     order_draw(s, launch, (uint64_t)1 << 34);
@@ -367,7 +372,7 @@ static void land_all(sampler *s)
         s->arms[i].land(s->arms[i].self);
 }
 
-/* Where each block begins with samples that are not kept, these warm a later launch up, too. */
+/* Where each block begins with samples that are not kept, these also warm up later launches. */
 static int warm_up_again(const sampler *s, int n)
 {
     int most = s->n_cold ? 0 : MAX_WARM_UP_AGAIN;
@@ -398,7 +403,7 @@ static void tell(sampler *s, as_phase phase, double spent_ns)
     settings->progress(settings->progress_arg, phase, share_done(s, spent_ns), s->trial);
 }
 
-/* The first launch finds out how many rounds warm it up; the later ones do as many, and at most three. */
+/* The first launch finds out how many rounds the warm-up needs; later launches do as many, but at most three. */
 static assay_status warm_up(sampler *s, uint32_t launch)
 {
     double y[MAX_WARM_UP], cap = fmin((double)s->settings->budget_ns / 10, MAX_WARM_UP_NS), spent, begin;
@@ -423,7 +428,8 @@ static assay_status warm_up(sampler *s, uint32_t launch)
     return ASSAY_OK;
 }
 
-/* Launches beat rounds as long as a launch costs no more than its rounds; below 16 launches the interval gets wide. */
+/* More launches are better than more rounds as long as a launch costs no more than its rounds; below 16 launches the interval
+ * gets wide. */
 static uint32_t rounds_of_launch(const sampler *s, double spent_ns, double launch_cost_ns)
 {
     const as_sampler_settings *settings = s->settings;
@@ -438,7 +444,7 @@ static uint32_t rounds_of_launch(const sampler *s, double spent_ns, double launc
     return n < 1 ? 1 : n > 100000 ? 100000 : (uint32_t)n;
 }
 
-/* True: no further round in this trial. */
+/* True: the trial ends here. */
 static bool is_over(const sampler *s, double spent_ns, double next_ns)
 {
     const as_sampler_settings *settings = s->settings;
@@ -466,14 +472,14 @@ static assay_status rounds_run(sampler *s, uint32_t launch, uint32_t n, bool *ov
             AS_TRY(time_spent(s, &spent));
             AS_TRY(s->settings->between(s->settings->hook_arg, share_done(s, spent)));
         }
-        /* A launch is a unit when memory is not shared: half of one is not looked at. */
+        /* A launch is a unit when memory is not shared: incomplete launches are not looked at. */
         if (is_single(s) || i + 1 == n)
             *over = s->settings->enough && s->settings->enough(s->settings->enough_arg, s->trial);
     }
     return ASSAY_OK;
 }
 
-/* The first launch also calibrates: what the next will cost is its launches and warm-up. */
+/* The first launch also calibrates: the next one costs only its launches and warm-up. */
 static double next_launch_ns(const sampler *s)
 {
     double n = fmax(s->trial->n_launches, 1), sum = s->n_warm_up * s->round_ns;
@@ -482,7 +488,7 @@ static double next_launch_ns(const sampler *s)
     return sum;
 }
 
-/* A trial that goes on keeps the length of its launches, so that they stay alike; the very last one may have been cut short. */
+/* A continued trial keeps the length of its launches, so that they stay alike; the last one may have been cut short. */
 static uint32_t rounds_before(const sampler *s)
 {
     uint32_t n = 0, n_launches = s->trial->n_launches, whole = n_launches > 1 ? n_launches - 2 : 0;
@@ -491,13 +497,13 @@ static uint32_t rounds_before(const sampler *s)
     return is_single(s) ? UINT32_MAX : n;
 }
 
-/* What launches and rounds have cost, from the second launch on: the first also calibrates. */
+/* The cost of launches and rounds, from the second launch on, because the first also calibrates. */
 typedef struct costs {
     double launch_ns, rounds_ns;
 } costs;
 
-/* Once, when the noise is known: where launches differ more than the rounds of one do, short launches tell more in the same time.  As many
- * launches again as there were must fit. */
+/* Once, when the noise is known: where launches differ more than the rounds of one launch, short launches give more information
+ * in the same time.  There must be time for as many launches again. */
 static uint32_t rounds_plan(const sampler *s, const costs *c, uint32_t first_round, double spent_ns, uint32_t n_rounds)
 {
     const as_sampler_settings *settings = s->settings;
@@ -505,15 +511,15 @@ static uint32_t rounds_plan(const sampler *s, const costs *c, uint32_t first_rou
     if (!settings->rounds || settings->rounds_a_launch || is_single(s) || n < 1)
         return n_rounds;
     double launch = c->launch_ns / n_launches, round = fmax(c->rounds_ns / n, 1);
-    /* Beyond four times a launch's cost rounds save hardly a launch, and eight launches know too little of the others to bet on fewer. */
+    /* Rounds beyond four times a launch's cost hardly save a launch, and eight launches are too few to predict the others. */
     double most =
         fmin((((double)settings->budget_ns - spent_ns) / PLAN_LAUNCHES - launch) / round, fmax(4 * launch / round, n_rounds));
     double best = fmin(settings->rounds(settings->enough_arg, s->trial, launch, round), most);
-    /* Never a single one: beside busy neighbours one round in some is far off, and eight launches do not show it. */
+    /* Never a single round: beside busy neighbours an occasional round is far off, and eight launches do not show that. */
     return best < 2 ? (most < 2 ? 1 : 2) : best > 100000 ? 100000 : (uint32_t)lround(best);
 }
 
-/* A phase begins or ends, at the last reading of the clock. */
+/* A phase begins or ends at the last reading of the clock. */
 static void mark(sampler *s, const char *phase, bool ends)
 {
     as_trace_add_mark(s->trial, &(as_trace_mark){.name = phase, .ticks = s->last - s->trial->start_ticks, .ends = ends});
@@ -539,7 +545,7 @@ static assay_status launches_run(sampler *s)
         if (launch == first)
             AS_TRY(cold_find(s));
         double unused;
-        if (!launch && s->settings->warm_up != 0) /* what a round takes, before anything is planned with it */
+        if (!launch && s->settings->warm_up != 0) /* measures a round, before planning uses its time */
             AS_TRY(round_run(s, launch, (uint64_t)1 << 33, false, &unused));
         AS_TRY(warm_up(s, launch));
         if (!launch && settings->ready)
@@ -611,7 +617,7 @@ static assay_status trial_begin(sampler *s)
     return ASSAY_OK;
 }
 
-/* What the calibration of the first launches found is taken from the record: blocks of another length would be other blocks. */
+/* The calibration is taken from the record of the first launches: blocks of another length would not be comparable. */
 static void trial_go_on(sampler *s)
 {
     assay_trace *t = s->trial;
@@ -658,7 +664,7 @@ assay_status as_sampler_run(assay_env *env, const as_arm *arms, int n_arms, cons
     else if (status == ASSAY_OK)
         status = trial_begin(&s);
     if (status == ASSAY_OK) {
-        bool alone = true; /* threads of their own are placed by their device */
+        bool alone = true; /* a device places threads of its own */
         for (int i = 0; i < n_arms; i++)
             alone = alone && arms[i].by_cpu;
         if (settings->cpu >= -1 && alone && !as_pin_self(&pin, settings->cpu < 0 ? as_cpu_self() : settings->cpu, why, sizeof why))

@@ -1,11 +1,12 @@
-/* sampler_test.c - arms that only move a fake clock: who goes when, how often, for how long, and what is kept when something breaks. */
+/* sampler_test.c - candidates that only move a simulated clock: the order, the number and the length of their blocks, and what is
+ * kept after a failure. */
 #include "run/sampler.h"
 
 #include <stdlib.h>
 
 #include "plan/test_fixture.h"
 
-/* --- Arms of the test's own --------------------------------------------------------------------------------------- */
+/* --- Candidates of this test --------------------------------------------------------------------------------------- */
 
 enum { MAX_ARMS = 3, MAX_EVENTS = 1 << 16 };
 
@@ -19,8 +20,8 @@ typedef struct fake {
     struct bench *b;
     int           arm;
     double        call_ns, launch_ns;
-    const double *pattern_ns;        /* of the samples of a block, in turns, instead of call_ns */
-    int           n_pattern, n_slow; /* blocks at first that take up to twice as long, less and less */
+    const double *pattern_ns;        /* times of the samples of a block, repeated, instead of call_ns */
+    int           n_pattern, n_slow; /* n_slow: first blocks, which take up to twice as long, less and less */
     int           n_blocks, n_launches, n_lands;
     bool          in_flight;
     uint64_t      seeds[256]; /* of the launches */
@@ -98,7 +99,7 @@ static void fake_land(void *self)
     f->in_flight = false;
 }
 
-/* Arms that take so many ns a call; 0: there is none. */
+/* Candidates that take this many ns per call; 0: no such candidate. */
 static bench *bench_new(double a_ns, double b_ns, double c_ns)
 {
     bench       *b = calloc(1, sizeof *b);
@@ -130,7 +131,7 @@ static assay_status bench_try(bench *b)
     expect_ok(&b->env, as_trace_new_arms(&b->env, "a case", b->n, &b->t));
     assay_status status = as_sampler_run(&b->env, b->arms, b->n, &b->s, b->t);
     for (int i = 0; i < b->n; i++) {
-        expect(!b->fakes[i].in_flight); /* every launch is landed, whatever happened */
+        expect(!b->fakes[i].in_flight); /* every launch was ended, whatever happened */
         expect_eq(b->fakes[i].n_lands, b->fakes[i].n_launches);
     }
     return status;
@@ -145,10 +146,10 @@ static void bench_free(bench *b)
     free(b);
 }
 
-/* The blocks that were kept are the last ones when nothing else is run after them. */
+/* The kept blocks are the last ones when nothing runs after them. */
 static const event *kept_events(const bench *b) { return b->events + b->n_events - b->t->n_turns; }
 
-/* Whole rounds: one block of every arm, in places 0, 1, ...; rounds count up and launches with them. */
+/* Complete rounds: one block of every candidate, in places 0, 1, ...; the numbers of rounds and launches rise. */
 static void expect_whole(const assay_trace *t)
 {
     expect_eq(t->n_turns, (size_t)t->n_rounds * (size_t)t->n_arms);
@@ -181,7 +182,7 @@ Test(sampler, one_number_of_calls_is_for_all_arms_and_makes_samples_long_enough)
         b->s.n_rounds = 10;
         bench_run(b);
         expect(b->t->calls * shortest >= 50e3);
-        expect(b->t->calls == 1 || (b->t->calls - 1) * shortest < 50e3); /* and no longer than that needs */
+        expect(b->t->calls == 1 || (b->t->calls - 1) * shortest < 50e3); /* and no longer than needed */
         for (size_t k = 0; k < b->t->n_turns; k++)
             expect_eq(kept_events(b)[k].calls, b->t->calls);
         for (size_t k = 0; k < b->t->n_turns; k++)
@@ -259,7 +260,7 @@ Test(sampler, one_call_before_a_block_is_not_timed_when_calls_are_short)
     for (size_t i = 0; i < b->t->n_turns; i++)
         expect(kept_events(b)[i].warm);
     bench_free(b);
-    b = bench_new(1000, 126000, 0); /* half a block: no cold start that is worth a call */
+    b = bench_new(1000, 126000, 0); /* half a block: no cold start worth a call */
     b->s.n_rounds = 20;
     bench_run(b);
     for (size_t i = 0; i < b->t->n_turns; i++)
@@ -270,7 +271,7 @@ Test(sampler, one_call_before_a_block_is_not_timed_when_calls_are_short)
 Test(sampler, a_call_longer_than_its_share_of_the_budget_is_tried_once)
 {
     bench *b = bench_new(20e6, 20e6, 0);
-    b->s.budget_ns = 400000000; /* a twentieth, for two arms: 10 ms */
+    b->s.budget_ns = 400000000; /* a twentieth, for two candidates: 10 ms */
     b->s.n_rounds = 1;
     bench_run(b);
     expect_eq(b->n_events, 4);
@@ -364,7 +365,7 @@ Test(sampler, who_goes_first_is_a_fair_coin_that_the_seed_repeats)
     int flips = 0;
     for (size_t i = 2; i < b->t->n_turns; i += 2)
         flips += b->t->turns[i].arm != b->t->turns[i - 2].arm;
-    expect(abs(flips - 300) < 64); /* and does not look at the toss before */
+    expect(abs(flips - 300) < 64); /* and does not depend on the round before */
     bench_free(b);
     bench_free(again);
     bench_free(other);
@@ -529,7 +530,7 @@ static bool is_after_seven(void *arg, const assay_trace *t)
     bench *b = arg;
     b->n_asked++;
     if (b->s.memory == AS_MEMORY_RANDOM)
-        expect_eq(t->n_rounds % b->s.rounds_a_launch, 0); /* half a launch is not looked at */
+        expect_eq(t->n_rounds % b->s.rounds_a_launch, 0); /* incomplete launches are not looked at */
     return t->n_rounds >= 7;
 }
 
@@ -563,7 +564,7 @@ static void told(void *arg, as_phase phase, double done, const assay_trace *t)
     b->n_told++;
 }
 
-/* A trial goes on as it would have gone on with the larger budget. */
+/* A continued trial goes on exactly as with a larger budget from the start. */
 Test(sampler, a_trial_that_has_rounds_goes_on_with_further_launches_until_the_budget_is_spent_in_all)
 {
     static const as_memory_layout layouts[] = {AS_MEMORY_RANDOM, AS_MEMORY_RELAUNCHED, AS_MEMORY_SHARED};
@@ -644,7 +645,7 @@ Test(sampler, warm_up_can_be_a_number_of_rounds)
         b->s.n_rounds = 3;
         bench_run(b);
         expect_eq(b->t->warm_up_rounds, (uint32_t)n);
-        /* One block of each calibrates, and before a warm-up one round is to know what it takes. */
+        /* One block of each calibrates, and one round before the warm-up measures how long a round takes. */
         expect_eq(b->fakes[0].n_blocks, 1 + (n ? 1 : 0) + n + 3);
         bench_free(b);
     }
@@ -652,7 +653,7 @@ Test(sampler, warm_up_can_be_a_number_of_rounds)
 
 /* --- Cold starts, and how long launches are ----------------------------------------------------------------------------------- */
 
-/* What comes back into the caches at the beginning of a block is not the arm's work. */
+/* Refilling the caches at the start of a block is not the candidate's work. */
 Test(sampler, samples_before_a_block_is_warm_are_not_kept_where_arms_have_buffers_of_their_own)
 {
     double pattern[64];
@@ -668,7 +669,7 @@ Test(sampler, samples_before_a_block_is_warm_are_not_kept_where_arms_have_buffer
         expect_whole(b->t);
         for (size_t i = 0; i < b->t->n_turns; i++)
             expect_near(b->t->turns[i].wall_ns, shared && !b->t->turns[i].arm ? 180e3 : 60e3, 0.1);
-        expect_eq(b->t->turns[0].n_shots, shared ? 1 : 27); /* the slower arm decides: 0.25 ms, and 5 ms */
+        expect_eq(b->t->turns[0].n_shots, shared ? 1 : 27); /* the slower candidate decides: 0.25 ms, and 5 ms */
         bench_free(b);
     }
 }
@@ -741,7 +742,7 @@ Test(sampler, cancel_keeps_whole_rounds_and_says_partial)
         expect_fails(&b->env, bench_try(b), ASSAY_CANCELLED, "stopped after 8 rounds");
         expect_eq(b->t->state, AS_TRACE_PARTIAL);
         expect_str(b->t->reason, "stopped early");
-        expect_eq(b->t->n_rounds, 8); /* the round that it came in is made whole */
+        expect_eq(b->t->n_rounds, 8); /* the round during which it came is completed */
         expect_whole(b->t);
         bench_free(b);
     }
@@ -752,7 +753,7 @@ Test(sampler, cancel_stops_launches_too)
     bench *b = bench_new(60e3, 60e3, 0);
     b->s.memory = AS_MEMORY_RANDOM;
     b->s.rounds_a_launch = 4;
-    b->fakes[0].cancels_at = 12; /* behind five blocks that look for a cold start */
+    b->fakes[0].cancels_at = 12; /* after five blocks that look for a cold start */
     expect_fails(&b->env, bench_try(b), ASSAY_CANCELLED, "stopped after 6 rounds");
     expect_eq(b->t->n_launches, 2);
     expect_eq(b->t->state, AS_TRACE_PARTIAL);
@@ -782,7 +783,7 @@ Test(sampler, a_clock_that_goes_back_in_a_sample_is_a_sentence_and_keeps_the_rou
     bench_free(b);
 }
 
-/* A round, not the first, in which this arm goes in this place. */
+/* A round, not the first, in which this candidate has this place. */
 static int round_find(uint32_t arm, uint32_t order)
 {
     bench *b = bench_new(60e3, 60e3, 0);
@@ -841,7 +842,7 @@ Test(sampler, the_record_says_how_it_was_made)
     b->s.max_launches = 3;
     bench_run(b);
     expect_eq(b->t->seed, 99);
-    expect(!b->t->by_cpu); /* a fake clock has no CPU time */
+    expect(!b->t->by_cpu); /* a simulated clock has no CPU time */
     expect_near(b->t->clock_cost_ns, 0, 0);
     expect_eq(strlen(b->t->fingerprint), 16);
     expect_str(b->t->arms[0].name, "a");
@@ -853,7 +854,8 @@ Test(sampler, the_record_says_how_it_was_made)
     bench_free(b);
 }
 
-/* --- Arms that are plans -------------------------------------------------------------------------------------------------------- */
+/* --- Candidates that are plans
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void open_plan(fixture *f, const char *spec)
 {
@@ -899,7 +901,7 @@ Test(arm_plan, the_hash_is_the_same_for_the_same_plan_and_another_for_other_inpu
     fixture_close(&f);
 }
 
-/* Pages and lines behind where the memory of the device begins. */
+/* Pages and cache lines after the start of the device's memory. */
 static size_t offset_of(const as_arm *arm) { return as_arm_plan_instance(arm)->host_offset; }
 
 Test(arm_plan, random_lies_elsewhere_each_launch_and_fixed_does_not)
@@ -926,7 +928,7 @@ Test(arm_plan, random_lies_elsewhere_each_launch_and_fixed_does_not)
             expect(seen[k] != seen[i]);
         one_block(&f, &random);
     }
-    expect(n_lines > 24); /* not pages alone: other cache lines of a page, too */
+    expect(n_lines > 24); /* not only other pages, but also other cache lines within a page */
     arm_drop(&random);
     arm_drop(&fixed);
     fixture_close(&f);
@@ -958,7 +960,7 @@ static void expect_answer(const as_arm *arm, const void *want, size_t bytes)
 
 Test(arm_plan, several_plans_in_one_slab_answer_right_in_turns)
 {
-    enum { N = 3 }; /* the first and the last lie in the same bytes, with other weights that are packed there */
+    enum { N = 3 }; /* the first and the last share the same bytes, where other weights are packed */
     static const struct {
         const char *spec, *seed;
     } all[N] = {{"mlp-small", "1"}, {"cfc:units=16,proj=4", "1"}, {"mlp-small", "2"}};

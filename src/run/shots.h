@@ -1,6 +1,7 @@
-/* shots.h - the one loop that stamps: an arm says what a call is, and the samples of a block and the first calls of a launch are timed here.
+/* shots.h - the one loop that reads the clock: a candidate defines a call; the samples of a block and the first calls of a launch
+ * are timed here.
  *
- * Inline, so that `call` is called as if it stood in the loop: between two stamps there are the calls and nothing else. */
+ * Inline, so that `call` is compiled into the loop: between two stamps there are only the calls. */
 #ifndef AS_RUN_SHOTS_H
 #define AS_RUN_SHOTS_H
 
@@ -12,7 +13,7 @@
 
 #define AS_STAMPS static inline __attribute__((always_inline)) assay_status
 
-/* One call of the arm.  Allocates nothing, prints nothing, locks nothing. */
+/* One call of the candidate.  Allocates nothing, prints nothing, locks nothing. */
 typedef assay_status (*as_call)(assay_env *env, void *self);
 
 /* What the first three calls of a launch take, one by one. */
@@ -26,10 +27,10 @@ AS_STAMPS as_first_calls(assay_env *env, as_call call, void *self, double first_
     return ASSAY_OK;
 }
 
-/* Where the stamps themselves go, for an arm that records more than durations. */
+/* Where to put the stamps themselves, for a candidate that records more than durations. */
 typedef struct as_stamps {
     as_sample
-        *samples; /* one per sample: begin and end in ticks of the clock, CPU time; the rest is the arm's to fill; NULL: none */
+        *samples; /* one per sample: begin and end in ticks of the clock, CPU time; the candidate fills the rest; NULL: none */
     uint64_t
         *last; /* the latest stamp: the begin of a sample, then whatever `call` puts there at its own end, which is taken as the
                          * sample's end instead of another stamp; NULL: none */

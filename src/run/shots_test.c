@@ -1,4 +1,4 @@
-/* shots_test.c - stamps around calls that only move a fake clock. */
+/* shots_test.c - stamps around calls that only move a simulated clock. */
 #include "run/shots.h"
 
 #include "tests/runner/test.h"

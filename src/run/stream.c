@@ -1,4 +1,4 @@
-/* stream.c - one answer a sample. */
+/* stream.c - one answer per sample. */
 #include "run/stream.h"
 
 #include <errno.h>
@@ -21,12 +21,12 @@ typedef struct stream {
     const as_stream_settings *settings;
     as_view                   x, timespan, y;
     int64_t                   n_x, n_columns, n_y;
-    char                     *in; /* what was read and not yet used: [begin, end) */
+    char                     *in; /* bytes read but not yet used: [begin, end) */
     size_t                    in_size, begin, end;
     bool                      at_end;
     char                     *out;
     size_t                    out_size;
-    uint64_t                  n_lines; /* samples taken, for sentences */
+    uint64_t                  n_lines; /* samples taken, for messages */
     as_tally                  latency, compute, change, interval;
 } stream;
 
@@ -62,7 +62,7 @@ static assay_status fill(stream *s)
     return ASSAY_OK;
 }
 
-/* Waits for a whole sample; *bytes 0: the input has ended, or a cancel.  *waiting: it was there when we came. */
+/* Waits for a complete sample; *bytes 0: the input has ended, or cancel.  *waiting: the sample was there already. */
 static assay_status sample_wait(stream *s, size_t *bytes, uint64_t *arrived, bool *waiting)
 {
     *waiting = true;
@@ -286,7 +286,7 @@ static void variables_keep(stream *s, char *kept, bool back)
     }
 }
 
-/* The first steps pay for the prologue and for page faults; they must leave no trace in states or random streams. */
+/* The first steps pay for the set-up and for page faults; they must not change states or random streams. */
 static assay_status warm(stream *s)
 {
     char        *kept = malloc((size_t)s->instance->plan->variable_bytes + 1);

@@ -1,8 +1,8 @@
-/* stream.h - one answer a sample, for ever: what a control loop does, with its deadline watched.
+/* stream.h - one answer per sample, without end: a control loop that watches its deadline.
  *
- * A sample is read, the network takes one step, the answer is written, and what the network remembers goes into the next step.
- * Three stamps a sample: after the read that completed it, before the write and after it; between them nothing is allocated,
- * locked or printed but the answer.  Durations are counted in boxes (tally.h), so memory does not grow. */
+ * A sample is read, the network takes one step, the answer is written, and the network's state goes into the next step.  There
+ * are three stamps per sample: after the read that completed it, before the write and after it; between them nothing is allocated
+ * or locked, and only the answer is printed.  Durations are counted in boxes (tally.h), so memory does not grow. */
 #ifndef AS_RUN_STREAM_H
 #define AS_RUN_STREAM_H
 
@@ -22,22 +22,22 @@ assay_status as_stream_settings_read(assay_env *env, const assay_options *option
 
 /* Stays where it is: metrics point to the texts in it. */
 typedef struct as_stream_report {
-    uint64_t n, n_missed, n_waiting; /* answers; late ones; samples that were there before the answer to the one before was out */
-    bool     cancelled;
-    int64_t  rate_hz;
-    uint64_t deadline_ns;             /* 0: none */
-    char     clock[32];               /* who measured */
-    assay_metric rate;                /* answers a second, from the first sample to the last answer */
+    uint64_t     n, n_missed, n_waiting; /* answers; late answers; samples that arrived before the previous answer was written */
+    bool         cancelled;
+    int64_t      rate_hz;
+    uint64_t     deadline_ns;         /* 0: none */
+    char         clock[32];           /* clock that measured */
+    assay_metric rate;                /* answers per second, from the first sample to the last answer */
     assay_metric compute_p50;         /* sample to answer computed */
     assay_metric p50, p99, p999, max; /* sample to answer written */
     assay_metric jitter;              /* median difference between the latencies of successive answers */
-    assay_metric interval_jitter;     /* median distance between the time from answer to answer and the period */
-    char         reasons[5][96];      /* behind the metrics that are not available */
+    assay_metric interval_jitter;     /* median difference between the time from answer to answer and the period */
+    char         reasons[5][96];      /* reasons of the metrics that are unavailable */
 } as_stream_report;
 
-/* Streams until the input ends, assay_cancel(), or a failure; the instance is of batch 1 (and seq 1); its states are variables of its plan
- * (as_state_variables) and hold what the first step begins with, and other inputs what they shall keep.  Inputs: the first is the sample.  Bad samples are refused by line.
- * *report holds the answers that were given, in every case. */
+/* Streams until the input ends, assay_cancel(), or a failure.  The instance has batch 1 (and seq 1).  Its states are variables of
+ * its plan (as_state_variables) and hold the initial state; the first input is the sample, and the other inputs keep the values
+ * that they hold.  Bad samples are refused with their line.  *report covers the answers given, in every case. */
 assay_status as_stream_run(assay_env *env, assay_instance *instance, const as_stream_settings *settings, as_stream_report *report);
 
 #endif

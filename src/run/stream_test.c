@@ -8,7 +8,7 @@
 #include "plan/plan.h"
 #include "plan/test_fixture.h"
 
-/* y = x + h, h_n = x + h: a running sum, one Add of 5 us a sample on the null device. */
+/* y = x + h, h_n = x + h: a running sum, one Add of 5 us per sample on the null device. */
 static void sum_open(fixture *f)
 {
     fixture_open(f, NULL);

@@ -1,6 +1,6 @@
-/* tally.h - durations counted in boxes: any number of them in the same memory, so that a stream may last for days.
+/* tally.h - durations counted in boxes: memory does not grow with their number, so a stream may last for days.
  *
- * A box is at most 1/2048 of its value wide and below 4096 ns exact; least, largest and count are exact. */
+ * A box is at most 1/2048 of its value wide; below 4096 ns it is exact.  Minimum, maximum and count are exact. */
 #ifndef AS_RUN_TALLY_H
 #define AS_RUN_TALLY_H
 
@@ -18,7 +18,8 @@ void as_tally_drop(as_tally *tally);
 void as_tally_add(as_tally *tally, uint64_t ns);
 /* The duration of a rank (0-based, ascending), in ns; NAN when there is none. */
 double as_tally_rank(const as_tally *tally, uint64_t rank);
-/* Quantile q with its exact binomial interval, or why so few durations do not support it; reason needs to live as long. */
+/* Quantile q with its exact binomial interval, or the reason why there are too few durations for it; `reason` must live as long
+ * as the metric. */
 assay_metric as_tally_quantile(const as_tally *tally, double q, const char *source, char *reason, size_t reason_size);
 
 #endif

@@ -1,4 +1,4 @@
-/* winograd.c - what the faster, less exact convolutions cost in accuracy, on the inputs at hand. */
+/* winograd.c - the accuracy that the faster, less exact convolutions cost, on the inputs at hand. */
 #include "run/sampler.h"
 #include "run/run.h"
 

@@ -1,4 +1,4 @@
-/* winograd_test.c - the error of --winograd is measured, small, and not hidden. */
+/* winograd_test.c - the error of --winograd is measured, small, and reported. */
 #include "plan/test_fixture.h"
 #include "run/run.h"
 

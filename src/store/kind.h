@@ -1,7 +1,7 @@
 /* kind.h - what a kind of store is: one file st_<name>.c exports `const as_store_kind as_st_<name>`.
  *
- * A kind knows rows and nothing of trials: the room above it makes rows of trials (rows.c) and trials of rows.  Every function that
- * changes something does all of it or nothing.  What is read lives in the arena that is given. */
+ * A kind handles rows and knows nothing about trials: rows.c turns trials into rows and back.  Every function that changes
+ * something does all of it or nothing.  What is read lives in the given arena. */
 #ifndef AS_STORE_KIND_H
 #define AS_STORE_KIND_H
 
@@ -16,30 +16,30 @@ typedef struct as_arm_row {
 
 typedef struct as_trial_row {
     const char    *name, *state;
-    const uint8_t *trace; /* the whole record, as trace/stream.h has it; NULL: it was kept by schema 1, as follows */
+    const uint8_t *trace; /* the whole record in the format of trace/stream.h; NULL: stored by schema 1, in the following members */
     size_t         trace_bytes;
     const char    *json;    /* "assay.trial/1" without samples; "" otherwise */
     const void    *samples; /* pairs of little-endian floats, wall and CPU; NULL: none */
     size_t         samples_bytes;
     as_arm_row    *arms;
-    int            n_arms;   /* written, and read only as history */
+    int            n_arms;   /* written; read only by history */
     as_variance    variance; /* written; sigma_round NaN: not known */
 } as_trial_row;
 
 typedef struct as_run_row {
     as_stored_run run;
-    char          hash[AS_SHA256_HEX]; /* of its content: the same run has the same in every store */
+    char          hash[AS_SHA256_HEX]; /* of its content: the same run has the same hash in every store */
     as_trial_row *trials;
     size_t        n_trials;
 } as_run_row;
 
 typedef struct as_store_kind {
-    const char *name; /* "sqlite": what stands before the colon of a URL */
+    const char *name; /* "sqlite": the part before the colon of a URL */
     assay_status (*open)(assay_env *env, const char *path, bool create, void **out);
     void (*close)(void *db);
     assay_status (*check)(assay_env *env, void *db); /* the whole file, whatever its size; BAD_INPUT says what is damaged */
 
-    /* All in one transaction; ids[i] is 0 for a run that is there already, which is looked at only when `only_new`. */
+    /* All in one transaction; with `only_new`, ids[i] is 0 for a run that is in the store already. */
     assay_status (*put_runs)(assay_env *env, void *db, const as_run_row *rows, size_t n, bool only_new, int64_t *ids);
     assay_status (*list_runs)(assay_env *env, void *db, const char *kind, size_t limit, as_arena *arena, as_stored_run **out,
                               size_t *n);
@@ -57,7 +57,7 @@ typedef struct as_store_kind {
     assay_status (*list_named)(assay_env *env, void *db, const char *kind, as_arena *arena, as_named **out, size_t *n);
     assay_status (*remove_named)(assay_env *env, void *db, const char *kind, const char *name);
     assay_status (*rename_named)(assay_env *env, void *db, const char *kind, const char *from, const char *to, bool replace);
-    /* Does the JSON of any named value hold this text? */
+    /* Whether the JSON of any named value contains this text. */
     assay_status (*mentions)(assay_env *env, void *db, const char *text, bool *out);
 } as_store_kind;
 
@@ -66,28 +66,28 @@ extern const as_store_kind *const as_st_table[];
 struct as_store {
     const as_store_kind *kind;
     void                *db;
-    int                  lock; /* on the objects, shared from the first one that is put on; -1: none */
+    int                  lock; /* shared lock on the objects, taken when the first one is put; -1: none */
     char                 path[4096];
     char                 objects[4096]; /* their directory */
 };
 
 /* --- Trials as rows and back: rows.c -------------------------------------------------------------------- */
 
-/* Everything in the arena.  What could not be read back is refused here and not years later. */
+/* Everything lives in the arena.  What could not be read back is refused here, not years later. */
 assay_status as_run_row_make(assay_env *env, as_arena *arena, const as_stored_run *run, const assay_trace *const *trials, size_t n,
                              as_run_row *out);
-/* The same of trials that were read: their records stay as they are in the rows, or, where these have none, as schema 1 had them. */
+/* The same for trials that were read: the rows keep their records unchanged, or, without a record, the form of schema 1. */
 assay_status as_run_row_again(assay_env *env, as_arena *arena, const as_stored_run *run, const assay_trace *const *trials,
                               as_trial_row *rows, size_t n, as_run_row *out);
 assay_status as_trial_row_read(assay_env *env, const char *path, const as_trial_row *row, assay_trace **out);
 void         as_trials_free(assay_trace **trials, size_t n);
-/* A run with its trials, held against its hash. */
+/* A run with its trials, checked against its hash. */
 assay_status as_run_take(assay_env *env, as_store *s, int64_t id, as_arena *arena, as_run_row *row, assay_trace ***out, size_t *n);
 
 void as_hash_u64(as_sha256 *h, uint64_t value);
 void as_hash_text(as_sha256 *h, const char *text);
 
-/* --- As schema 1 did: rows_old.c -------------------------------------------------------------------------- */
+/* --- The form of schema 1: rows_old.c -------------------------------------------------------------------------- */
 
 assay_status as_old_trial_make(assay_env *env, as_arena *arena, const assay_trace *t, as_sha256 *h, as_trial_row *row);
 assay_status as_old_trial_read(assay_env *env, const char *path, const as_trial_row *row, assay_trace **out);
@@ -99,9 +99,9 @@ typedef struct as_run_batch {
     as_run_row *rows;
     size_t      n;
 } as_run_batch;
-/* Reads "assay.runs-export/1" and /2; every run is held against its hash.  as_arena_drop(&out->arena) gives it back. */
+/* Reads "assay.runs-export/1" and /2; every run is checked against its hash.  as_arena_drop(&out->arena) frees it. */
 assay_status as_runs_parse(assay_env *env, const char *path, const char *data, size_t n, as_run_batch *out);
-/* The one object of a run in such a file. */
+/* The JSON object of one run in such a file. */
 assay_status as_run_write(assay_env *env, as_json *w, const as_run_row *row, const assay_trace *const *trials);
 void         as_runs_write_begin(as_json *w, FILE *file);
 void         as_runs_write_end(as_json *w);

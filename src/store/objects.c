@@ -1,7 +1,7 @@
 /* objects.c - files beside the database, each named by its content: executables and models that a baseline can run again.
  *
- * An object that was put and that no baseline names yet must not be swept away by another process.  So a store that puts objects
- * holds a shared lock until it is closed, and a sweep needs the lock alone. */
+ * Another process must not sweep away an object that was put but that no baseline names yet.  So a store that puts objects holds
+ * a shared lock until it is closed, and a sweep needs the lock exclusively. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static assay_status cannot(assay_env *env, const char *path, const char *what)
 
 static assay_status source_open(assay_env *env, const char *path, FILE **out, struct stat *st)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe must not make it wait */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* O_NONBLOCK: opening a pipe must not wait */
     if (fd < 0)
         return as_fail(env, errno == ENOENT ? ASSAY_NOT_FOUND : ASSAY_IO, "object: %s: cannot open: %s", path, strerror(errno));
     if (fstat(fd, st) || !S_ISREG(st->st_mode)) {
@@ -54,7 +54,7 @@ static assay_status hash_copy(assay_env *env, const char *path, FILE *from, FILE
     while ((n = fread(chunk, 1, sizeof chunk, from)) > 0) {
         as_sha256_add(&h, chunk, n);
         if (to)
-            fwrite(chunk, 1, n, to); /* an error stays in the stream, and commit finds it */
+            fwrite(chunk, 1, n, to); /* the stream keeps an error, and commit finds it */
     }
     if (ferror(from))
         return cannot(env, path, "read");
@@ -89,7 +89,7 @@ static assay_status lock_take(assay_env *env, as_store *s)
     return ASSAY_OK;
 }
 
-/* Executable where it is readable, as the umask left it. */
+/* Executable for everyone who may read it, as the umask left it. */
 static void executable_make(FILE *file)
 {
     struct stat st;
@@ -115,7 +115,7 @@ static assay_status copy_in(assay_env *env, const char *path, FILE *from, bool e
     return as_out_commit(env, &out);
 }
 
-/* Is it there already, whole, and as executable as it has to be?  What is there and damaged is replaced. */
+/* Whether it is there already, complete, and executable if it has to be.  A damaged object is replaced. */
 static bool is_there(const char *path, const char *id, bool executable)
 {
     char        found[AS_OBJECT_ID];
@@ -174,9 +174,9 @@ assay_status as_store_get_object(assay_env *env, as_store *s, const char *id, ch
     return ASSAY_OK;
 }
 
-/* --- Away ------------------------------------------------------------------------------------------------------ */
+/* --- Removing ------------------------------------------------------------------------------------------------------ */
 
-/* What a killed writer left: as_out's temporaries. */
+/* Temporary files of as_out that a killed writer left. */
 static bool is_leftover(const char *name)
 {
     size_t n = strlen(name);

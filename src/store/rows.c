@@ -1,7 +1,7 @@
 /* rows.c - trials as rows of a store, and back.
  *
- * A row has the whole record of its trial, the bytes of its trace (trace/stream.h), and beside them the few numbers that history and
- * planning ask for, so that these need not read it.  The hash of a run is of these bytes and of what is said about the run. */
+ * A row has the whole record of its trial, the bytes of its trace (trace/stream.h), and the few numbers that history and planning
+ * need, so that these do not have to read the record.  The hash of a run covers these bytes and the description of the run. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void add_record(as_sha256 *h, const as_trial_row *row)
 
 /* --- A trial as a row ----------------------------------------------------------------------------------------- */
 
-/* What history and planning ask for.  A pair of arms has a variance; one alone has none that a comparison could use. */
+/* What history and planning need.  A pair of candidates has a variance; a single candidate has none that a comparison could use. */
 static assay_status columns_make(assay_env *env, as_arena *arena, const assay_trace *t, as_trial_row *row)
 {
     row->arms = AS_TAKE(arena, as_arm_row, t->n_arms);
@@ -73,7 +73,7 @@ static assay_status columns_make(assay_env *env, as_arena *arena, const assay_tr
     return ASSAY_OK;
 }
 
-/* Its bytes, and what they say when they are read again. */
+/* Its bytes, and the trial as it is read back from them. */
 static assay_status record_make(assay_env *env, as_arena *arena, const assay_trace *t, as_trial_row *row)
 {
     uint8_t     *bytes = NULL;
@@ -92,7 +92,7 @@ static assay_status record_make(assay_env *env, as_arena *arena, const assay_tra
     return row->name ? ASSAY_OK : no_room(env, t->name);
 }
 
-/* How a run comes: as it was measured, as bytes that were written before, or in the form of schema 1. */
+/* The form of a given run: as measured, as bytes that were written before, or as schema 1 kept it. */
 typedef enum form { MEASURED, WRITTEN, OLD } form;
 
 static assay_status trial_row_make(assay_env *env, as_arena *arena, const assay_trace *t, form how, as_sha256 *h, as_trial_row *row)
@@ -109,7 +109,7 @@ static assay_status trial_row_make(assay_env *env, as_arena *arena, const assay_
     return columns_make(env, arena, t, row);
 }
 
-/* Text that JSON can carry: a byte that belongs to no character becomes '?'. */
+/* Text that JSON can hold: a byte that is not part of a character becomes '?'. */
 static const char *clean(as_arena *arena, const char *text)
 {
     char *copy = as_arena_text(arena, text ? text : "");

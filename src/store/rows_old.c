@@ -1,6 +1,6 @@
 /* rows_old.c - trials as schema 1 of the store kept them, and as files of runs of version 1 hold them: JSON, and the samples as bytes.
  *
- * Nothing is written in this form any more but what came in it.  The hash is of values and not of the text. */
+ * Only trials that came in this form are still written in it.  The hash is of values, not of the text. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static assay_status no_room(assay_env *env, const char *name)
 
 /* --- The hash of its values ------------------------------------------------------------------------------- */
 
-/* JSON knows one NaN and one zero. */
+/* JSON has one NaN and one zero. */
 static void add_f64(as_sha256 *h, double value)
 {
     uint64_t bits;
@@ -37,7 +37,7 @@ static void add_arm(as_sha256 *h, const as_trace_arm *a)
     as_hash_u64(h, a->hash);
     for (size_t i = 0; i < AS_COUNT(numbers); i++)
         add_f64(h, numbers[i]);
-    if (isfinite(a->items)) /* the hashes of runs that were stored before there were any stay what they are */
+    if (isfinite(a->items)) /* runs stored before this member existed keep their hashes */
         add_f64(h, a->items);
 }
 
@@ -82,7 +82,7 @@ static void add_trial(as_sha256 *h, const assay_trace *t, const as_trial_row *ro
 
 static void float_put(uint8_t *to, float value)
 {
-    uint32_t bits = 0x7fc00000; /* one NaN, whatever the machine's */
+    uint32_t bits = 0x7fc00000; /* one NaN on every machine */
     if (isfinite(value))
         memcpy(&bits, &value, sizeof bits);
     if (value == 0.0f)
@@ -161,7 +161,7 @@ assay_status as_old_trial_make(assay_env *env, as_arena *arena, const assay_trac
     AS_TRY(text_of(env, arena, t, &row->json));
     AS_TRY(trial_parse(env, t->name, row->json, &again));
     row->name = as_arena_text(arena, again->name);
-    add_trial(h, again, row); /* as it will be read: text that is no UTF-8 is not what it was */
+    add_trial(h, again, row); /* hash it as it will be read: text that is not UTF-8 has changed */
     assay_trace_free(again);
     return row->name ? ASSAY_OK : no_room(env, t->name);
 }

@@ -1,7 +1,7 @@
 /* sqlite.h - the connection and the statement, for st_sqlite.c alone.
  *
- * A query keeps its first failure: later calls do nothing, rows end, and as_query_close() tells.  So a statement is
- * written down as it is thought: open, bind in order, rows, close. */
+ * A query keeps its first failure: later calls do nothing, there are no more rows, and as_query_close() returns it.  So a
+ * statement needs no checks in between: open, bind in order, rows, close. */
 #ifndef AS_STORE_SQLITE_H
 #define AS_STORE_SQLITE_H
 
@@ -19,20 +19,20 @@ typedef struct as_sqlite {
 
 assay_status as_sqlite_open(assay_env *env, const char *path, bool create, as_sqlite **out);
 void         as_sqlite_close(as_sqlite *s);
-/* Every page, index and reference: as long as reading the whole file takes. */
+/* Checks every page, index and reference; takes as long as reading the whole file. */
 assay_status as_sqlite_check(assay_env *env, const as_sqlite *s);
-/* From the schema that the file has (its user_version) to n, step by step in one transaction; steps[i] leads from i to i + 1. */
+/* Migrates from the file's schema (its user_version) to n, step by step in one transaction; steps[i] leads from i to i + 1. */
 assay_status as_sqlite_migrate(assay_env *env, as_sqlite *s, const char *const *steps, int n);
 
 /* --- Statements: sqlite_query.c --------------------------------------------------------------------------- */
 
-/* SQLite's code as a status and a sentence "store: PATH: DOING: why". */
+/* SQLite's code as a status and a message "store: PATH: DOING: why". */
 assay_status as_sqlite_fail(assay_env *env, const as_sqlite *s, const char *doing, int code);
 /* Statements without rows. */
 assay_status as_sqlite_do(assay_env *env, const as_sqlite *s, const char *doing, const char *sql);
-/* Takes the lock of the writers at once, so that what is read within is still true when it is written. */
+/* Takes the write lock at once, so that what is read in the transaction is still true when it writes. */
 assay_status as_sqlite_begin(assay_env *env, const as_sqlite *s, const char *doing);
-/* Commits when status is OK, else takes everything back and returns the status. */
+/* Commits when status is OK, otherwise rolls back and returns the status. */
 assay_status as_sqlite_end(assay_env *env, const as_sqlite *s, const char *doing, assay_status status);
 
 typedef struct as_query {
@@ -54,10 +54,10 @@ const char *as_query_text(as_query *q, int column, as_arena *arena);
 int64_t     as_query_i64(const as_query *q, int column);
 double      as_query_f64(const as_query *q, int column); /* NULL is NaN */
 const void *as_query_blob(as_query *q, int column, as_arena *arena, size_t *n);
-/* Runs it, for a statement without rows, and makes it ready to be bound again. */
+/* Runs a statement without rows, and resets it to be bound again. */
 void         as_query_run(as_query *q);
 assay_status as_query_close(as_query *q);
-/* One more item at the end of an array in the arena; NULL, and the query has failed, when there is no room. */
+/* One more item at the end of an array in the arena; NULL, and the query has failed, when there is no memory. */
 void *as_query_more(as_query *q, as_arena *arena, void **items, size_t *n, size_t *cap, size_t size);
 
 #endif

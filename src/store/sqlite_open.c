@@ -1,4 +1,4 @@
-/* sqlite_open.c - opens the database of a store: is it one, is it whole, is it ours, is it of this schema? */
+/* sqlite_open.c - opens the database of a store: is it a database, is it undamaged, is it ours, does it have this schema? */
 /* needs: sqlite3 */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ enum {
     OPEN_WAIT_US = 25000,
     CHECKED_BYTES =
         64
-        << 20, /* larger files are not read whole on every opening: as_store_verify() does, and a run is held against its hash when it is read */
+        << 20, /* larger files are not read completely on every opening: as_store_verify() does that, and a run is checked against
+                * its hash when it is read */
 };
 
 /* --- The schema, and the way to it ------------------------------------------------------------------------------- */
@@ -64,7 +65,7 @@ static assay_status steps_take(assay_env *env, as_sqlite *s, const char *const *
 {
     char    sql[96];
     int64_t version;
-    AS_TRY(number_get(env, s, "PRAGMA user_version", &version)); /* again: another process may have been faster */
+    AS_TRY(number_get(env, s, "PRAGMA user_version", &version)); /* read again: another process may have been faster */
     for (int64_t i = version; i < n; i++)
         AS_TRY(as_sqlite_do(env, s, "changing it to this schema", steps[i]));
     snprintf(sql, sizeof sql, "PRAGMA user_version = %d; PRAGMA application_id = %d", n, APPLICATION);
@@ -127,12 +128,12 @@ static assay_status file_check(assay_env *env, const char *path, bool create)
                        S_ISDIR(st.st_mode) ? "a directory" : "something else");
     if (access(path, R_OK | W_OK))
         return as_fail(env, ASSAY_IO, "store: %s: cannot open for writing: %s", path, strerror(errno));
-    if (st.st_size == 0) /* also what a process leaves that is killed while it makes one */
+    if (st.st_size == 0) /* also left by a process that was killed while it made the store */
         return create ? ASSAY_OK : as_fail(env, ASSAY_NOT_FOUND, "store: %s: is empty", path);
     return header_check(env, path);
 }
 
-/* Through SQLite, which also sees what is still in the log beside the file. */
+/* Through SQLite, which also reads the log beside the file. */
 static assay_status snapshot_check(assay_env *env, const as_sqlite *s)
 {
     int64_t application, version, n_tables;
@@ -152,7 +153,7 @@ static assay_status content_check(assay_env *env, const as_sqlite *s)
     return as_sqlite_end(env, s, "opening", snapshot_check(env, s));
 }
 
-/* SQLite's finding without its heading. */
+/* SQLite's message without its heading. */
 static const char *finding(const char *text)
 {
     const char *line = text ? strrchr(text, '\n') : NULL;
@@ -173,7 +174,7 @@ static assay_status pages_check(assay_env *env, const as_sqlite *s, const char *
     return status;
 }
 
-/* Of a large file only the baselines, which a check would run, and the root of everything. */
+/* In a large file only the baselines, which a check would run, and the root of everything are checked. */
 static assay_status opened_check(assay_env *env, const as_sqlite *s)
 {
     struct stat st;
@@ -196,7 +197,8 @@ assay_status as_sqlite_check(assay_env *env, const as_sqlite *s)
 
 /* --- Opening ------------------------------------------------------------------------------------------------------ */
 
-/* SQLite does not wait for a lock while it changes to a log, and two processes may make one store at the same time. */
+/* SQLite does not wait for a lock while it switches to a write-ahead log, and two processes may make the same store at the same
+ * time. */
 static assay_status log_set(assay_env *env, const as_sqlite *s)
 {
     int code = SQLITE_BUSY;
@@ -217,7 +219,8 @@ static assay_status connect_to(assay_env *env, as_sqlite *s, bool create)
     AS_TRY(content_check(env, s));
     AS_TRY(opened_check(env, s));
     AS_TRY(log_set(env, s));
-    /* FULL: a run that was measured for minutes is on the disk when the store says so.  The file may come from anybody: its schema is not trusted. */
+    /* FULL: a run that took minutes to measure is on the disk when the store says so.  The file may come from anybody, so its
+     * schema is not trusted. */
     AS_TRY(as_sqlite_do(
         env, s, "opening",
         "PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON"));

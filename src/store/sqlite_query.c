@@ -12,7 +12,7 @@ typedef struct reason {
     const char  *text;
 } reason;
 
-/* What the world did is said in our words; SQLite's own stand behind them. */
+/* External causes are described in our own words, followed by SQLite's. */
 static const reason reasons[] = {
     {SQLITE_CORRUPT, ASSAY_BAD_INPUT, "the file is damaged; it was left as it is"},
     {SQLITE_NOTADB, ASSAY_BAD_INPUT, "the file is damaged or not a store; it was left as it is"},
@@ -151,7 +151,7 @@ void as_query_run(as_query *q)
 
 assay_status as_query_close(as_query *q)
 {
-    sqlite3_finalize(q->stmt); /* its code is that of the last step, which is known */
+    sqlite3_finalize(q->stmt); /* returns the code of the last step, which is known */
     q->stmt = NULL;
     return q->status;
 }

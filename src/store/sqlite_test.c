@@ -1,6 +1,6 @@
 /* sqlite_test.c - the file of a store: killed writers, many writers, damage, other programs' files, older and newer schemas.
  *
- * Files are made and writers are killed through SQLite itself, which may be left out of the build: its symbols are weak here. */
+ * The tests use SQLite itself to make files and to kill writers; the build may lack it, so its symbols are weak here. */
 #if __has_include(<sqlite3.h>)
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 #pragma weak sqlite3_auto_extension
 #pragma weak as_sqlite_migrate
 
-/* A file made by hand, not by assay. */
+/* A file made with SQLite directly, not by assay. */
 static void by_hand(const char *path, const char *sql)
 {
     sqlite3 *db = NULL;
@@ -33,7 +33,7 @@ static void by_hand(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
-/* Runs `work` in a process of its own; how it ended. */
+/* Runs `work` in a process of its own; returns how it ended. */
 static int child(int (*work)(void *arg), void *arg)
 {
     fflush(NULL);
@@ -77,7 +77,7 @@ static int write_one(void *arg)
         statements_left = v->statements;
         sqlite3_auto_extension((void (*)(void))watch);
     }
-    if (v->bytes) { /* a write beyond it ends the process, in the middle of the bytes */
+    if (v->bytes) { /* a write beyond this ends the process in the middle of its bytes */
         setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){v->bytes, v->bytes});
     }
@@ -87,7 +87,7 @@ static int write_one(void *arg)
     return 0;
 }
 
-/* Every run that is there is there with its trials; returns how many. */
+/* Every stored run has all its trials; returns how many runs there are. */
 static size_t expect_whole(assay_env *env, const char *name)
 {
     as_store      *s = store_open(env, name); /* which checks the file */
@@ -118,7 +118,8 @@ Test(store, holds_all_of_a_run_or_nothing_when_its_writer_is_killed_between_any_
         how = child(write_one, &(victim){as_test_path("killed.db"), k, 0});
         expect(how == 0 || (WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL));
         size_t now = expect_whole(env, "killed.db");
-        expect(now == before || (how == 0 && now == before + 1)); /* the last statement is the commit, and death comes before it */
+        expect(now == before || (how == 0 && now == before + 1)); /* the last statement is the commit, and the process dies before
+                                                                   * it */
         before = now;
         n_killed += how != 0;
     }
@@ -213,9 +214,9 @@ Test(store, loses_nothing_of_several_processes_that_make_it_and_write_at_once)
     as_store_close(s);
 }
 
-/* --- Refused and left as it is ------------------------------------------------------------------------------------------ */
+/* --- Refused and left unchanged ------------------------------------------------------------------------------------------ */
 
-/* Both ways of opening are refused, and not a byte of the file is another. */
+/* Both ways of opening are refused, and no byte of the file changes. */
 static void expect_refused(assay_env *env, const char *path, assay_status status, const char *part)
 {
     as_store *s;
@@ -321,7 +322,7 @@ static long long page_of(const char *path, const char *table)
     return page;
 }
 
-/* Writes over a few bytes in place, and hands out what was there. */
+/* Overwrites a few bytes in place, and returns what was there. */
 static void bytes_swap(const char *path, long long at, char *bytes, size_t n)
 {
     char  old[64];
@@ -350,13 +351,13 @@ Test(store, verifies_all_of_a_file_that_is_too_large_to_be_read_whole_when_it_is
     memset(hole, 0xa5, sizeof hole);
     long long at = (page_of(path, "arms") - 1) * 4096;
     bytes_swap(path, at, hole, sizeof hole);
-    s = store_open(env, "large.db"); /* it was not looked at */
+    s = store_open(env, "large.db"); /* opening does not look there */
     expect_fails(env, as_store_verify(env, s, &n), ASSAY_BAD_INPUT, "damaged");
-    expect_eq(store_count(env, s), 10); /* what is whole can still be had */
+    expect_eq(store_count(env, s), 10); /* undamaged data can still be read */
     as_store_close(s);
     bytes_swap(path, at, hole, sizeof hole);
     at = (page_of(path, "named") - 1) * 4096;
-    bytes_swap(path, at, hole, sizeof hole); /* the baselines: what a check would run is looked at */
+    bytes_swap(path, at, hole, sizeof hole); /* the baselines: opening checks what a check would run */
     expect_fails(env, as_store_open(env, path, false, &s), ASSAY_BAD_INPUT, "damaged");
     bytes_swap(path, at, hole, sizeof hole);
     s = store_open(env, "large.db");

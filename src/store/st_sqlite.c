@@ -210,7 +210,7 @@ static assay_status get_trials(assay_env *env, void *db, int64_t id, as_arena *a
     return ASSAY_OK;
 }
 
-/* --- Runs away ----------------------------------------------------------------------------------------------------- */
+/* --- Removing runs ----------------------------------------------------------------------------------------------------- */
 
 static assay_status free_check(assay_env *env, as_sqlite *s, int64_t id)
 {
@@ -253,10 +253,10 @@ static assay_status remove_runs(assay_env *env, void *db, const int64_t *ids, si
 
 /* --- History ------------------------------------------------------------------------------------------------------- */
 
-/* Where there are numbers that may be believed. */
+/* Only trials whose numbers can be trusted. */
 #define COUNTS "t.state IN ('complete', 'partial')"
-/* The case of an arm.  Of a comparison each arm is one of its own, and a profile is measured in another way than a bench; the baseline that
- * a check ran again is none: it is old code, today. */
+/* The case of a candidate.  In a comparison each candidate is a case of its own, and a profile is not the same case as a bench,
+ * because it is measured differently.  The baseline that a check ran again does not count: it is old code, measured today. */
 #define IS_CASE COUNTS " AND a.median_ns IS NOT NULL AND NOT (r.kind = 'check' AND a.place = 0)"
 #define CASE_NAME \
     "CASE r.kind WHEN 'compare' THEN t.name || ', ' || a.name WHEN 'profile' THEN t.name || ', profile' ELSE t.name END"

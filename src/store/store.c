@@ -1,4 +1,4 @@
-/* store.c - opens a store by its URL and hands every question to its kind. */
+/* store.c - opens a store by its URL and passes every request to its kind. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static assay_status kind_find(assay_env *env, const char *name, size_t n, const 
     return as_fail(env, ASSAY_UNSUPPORTED, "store: unknown kind of store '%.*s': a store is a path, or sqlite:PATH", (int)n, name);
 }
 
-/* "sqlite:PATH" has a scheme; a path may hold a colon after a slash, a dot or a single letter. */
+/* "sqlite:PATH" has a scheme; in a path, a colon may follow a slash, a dot or a single letter. */
 static size_t scheme_length(const char *url)
 {
     size_t n = strspn(url, "abcdefghijklmnopqrstuvwxyz0123456789");
@@ -56,7 +56,7 @@ static assay_status folder_make(assay_env *env, const char *path, bool *made)
     return ASSAY_OK;
 }
 
-/* Measurements of this machine are nothing for a repository.  Whoever wants them there empties the file, and it stays so. */
+/* Measurements of this machine do not belong in a repository.  To commit them anyway, empty this file: it is not written again. */
 static void ignore_write(void)
 {
     int fd = open(STANDARD_DIR "/.gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -159,7 +159,7 @@ static assay_status trials_read(assay_env *env, as_store *s, const as_trial_row 
     return status;
 }
 
-/* SQLite tells pages that make no sense, and not digits that were changed: the hash does. */
+/* SQLite detects damaged pages, but not changed digits; the hash does. */
 static assay_status hash_check(assay_env *env, as_store *s, as_arena *arena, const as_run_row *row, assay_trace *const *trials)
 {
     as_run_row again;
@@ -245,7 +245,7 @@ static assay_status run_verify(assay_env *env, as_store *s, int64_t id)
     return status;
 }
 
-/* All runs, though one is damaged: whoever has to repair it wants to know how many are left. */
+/* Checks all runs even if one is damaged: to repair a store, one has to know how many are intact. */
 static assay_status runs_verify(assay_env *env, as_store *s, const as_stored_run *runs, size_t n)
 {
     char   first[512] = "";

@@ -95,7 +95,7 @@ Test(store, removes_all_of_the_runs_asked_for_or_none)
     expect_ok(env, as_store_remove_run(env, s, ids[2]));
     expect_fails(env, as_store_get_trials(env, s, ids[2], &trials, &n), ASSAY_NOT_FOUND, "there is no run");
     expect_ok(env, store_put(env, s, "run", 4, &next));
-    expect(next > ids[2]); /* an id never comes back */
+    expect(next > ids[2]); /* an id is never reused */
     as_store_close(s);
 }
 
@@ -311,7 +311,7 @@ Test(store, tells_an_object_that_is_missing_from_one_that_was_changed)
     expect_ok(env, as_store_get_object(env, s, id, path, sizeof path));
     expect_ok(env, as_file_write(env, path, "chanGed", 7));
     expect_fails(env, as_store_get_object(env, s, id, other, sizeof other), ASSAY_BAD_INPUT, "it was changed");
-    expect_ok(env, as_store_put_object(env, s, as_test_path("model"), id)); /* putting it again heals it */
+    expect_ok(env, as_store_put_object(env, s, as_test_path("model"), id)); /* putting it again repairs it */
     expect_ok(env, as_store_get_object(env, s, id, other, sizeof other));
     expect(!unlink(path));
     expect_fails(env, as_store_get_object(env, s, id, other, sizeof other), ASSAY_NOT_FOUND, "cannot open");
@@ -353,7 +353,7 @@ Test(store, sweeps_away_objects_that_nothing_names)
     snprintf(json, sizeof json, "{\"artefact\":\"%s\"}", b);
     expect_ok(env, as_store_put_named(env, s, "baseline", "main", json, 0, false));
     as_store *other = store_open(env, "sweep/runs.db");
-    expect_ok(env, as_store_sweep(env, other, &n)); /* the first may be about to name what it has put */
+    expect_ok(env, as_store_sweep(env, other, &n)); /* the first process may be about to name what it has put */
     expect_eq(n, 0);
     expect_ok(env, as_store_sweep(env, s, &n));
     expect_eq(n, 1);
@@ -397,7 +397,7 @@ Test(store, carries_runs_to_another_store_and_doubles_none)
     expect_same_trial(trials[0], want);
     as_trials_free(trials, n);
     assay_trace_free(want);
-    export_to(env, to, (int64_t[]){2, 1}, 2, as_test_path("again.json")); /* the same bytes: nothing was lost on the way */
+    export_to(env, to, (int64_t[]){2, 1}, 2, as_test_path("again.json")); /* the same bytes: nothing was lost */
     size_t a_bytes, b_bytes;
     char  *a = store_bytes(as_test_path("runs.json"), &a_bytes), *b = store_bytes(as_test_path("again.json"), &b_bytes);
     expect(a_bytes == b_bytes && !memcmp(a, b, a_bytes));
@@ -429,7 +429,7 @@ Test(store, imports_nothing_of_a_file_in_which_one_value_was_changed)
     as_store_close(s);
 }
 
-/* One byte of a record: its chunk's own sum tells. */
+/* One changed byte of a record: the checksum of its chunk detects it. */
 Test(store, imports_nothing_of_a_file_in_which_a_record_was_changed)
 {
     assay_env *env = store_env();

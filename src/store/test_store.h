@@ -18,7 +18,7 @@ static inline assay_env *store_env(void)
     return &env;
 }
 
-/* Two arms in n_rounds rounds over two launches, the second arm a tenth slower; three samples a block, or none. */
+/* Two candidates in n_rounds rounds over two launches, the second a tenth slower; three samples per block, or none. */
 static inline assay_trace *store_trial(const char *name, uint32_t n_rounds, double ns, bool with_samples)
 {
     assay_trace *t = NULL;
@@ -116,7 +116,7 @@ static inline size_t store_count(assay_env *env, as_store *s)
     return n;
 }
 
-/* The whole file, NUL-terminated, to be freed. */
+/* The whole file, NUL-terminated; the caller frees it. */
 static inline char *store_bytes(const char *path, size_t *n)
 {
     as_map map;

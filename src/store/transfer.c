@@ -1,6 +1,7 @@
 /* transfer.c - runs as one JSON file, "assay.runs-export/2", and back into a store.
  *
- * A trial is the bytes of its record as base64; one that schema 1 kept is an "assay.trial/1", as in files of version 1.  The file may come from anybody: everything in it is read and held against its hash before anything is written. */
+ * A trial is the bytes of its record as base64; one that schema 1 kept is an "assay.trial/1", as in files of version 1.  The file
+ * may come from anybody: everything in it is read and checked against its hash before anything is written. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ static assay_status record_write(assay_env *env, as_json *w, const as_trial_row 
     return ASSAY_OK;
 }
 
-/* The report is text within text: its bytes count for the hash. */
+/* The report is JSON text inside a JSON string, because its exact bytes count for the hash. */
 assay_status as_run_write(assay_env *env, as_json *w, const as_run_row *row, const assay_trace *const *trials)
 {
     as_json_object(w);
@@ -128,7 +129,7 @@ static assay_status head_read(const reader *r, const json_t *o, as_stored_run *r
     return ASSAY_OK;
 }
 
-/* The bytes stay as they came: the hash is of them. */
+/* The bytes stay unchanged, because the hash covers them. */
 static assay_status record_read(const reader *r, const char *text, as_trial_row *row)
 {
     size_t   length = strlen(text);

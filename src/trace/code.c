@@ -1,7 +1,7 @@
-/* code.c - the frames, stacks and threads of a trace, and what was seen of them: stack samples and memory events.
+/* code.c - the frames, stacks and threads of a trace, with stack samples and memory events.
  *
- * A recorder asks for the same frames and stacks again and again, so both are found by hash.  The index grows behind the lists: a trace
- * that came from a file is indexed when something is first added to it. */
+ * A recorder asks for the same frames and stacks again and again, so both are found by hash.  The index is updated when something
+ * is added: a trace from a file is indexed at its first addition. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,12 @@ const char *as_memory_kind_text(as_memory_kind kind)
 {
     static const char *const names[AS_N_MEMORY_KINDS] = {"alloc", "free", "resize", "copy", "transfer"};
     return (unsigned)kind < AS_N_MEMORY_KINDS ? names[kind] : "unknown";
+}
+
+const char *as_trace_subject_text(as_trace_subject subject)
+{
+    static const char *const names[AS_N_SUBJECTS] = {"network", "session", "program"};
+    return (unsigned)subject < AS_N_SUBJECTS ? names[subject] : "unknown";
 }
 
 static bool keep(assay_trace *t, const char **text)
@@ -50,7 +56,7 @@ static bool frame_same(const as_trace_frame *a, const as_trace_frame *b)
 
 static uint64_t stack_hash(const as_trace_stack *s) { return mix((uint32_t)s->parent, (uint32_t)s->frame); }
 
-/* Twice as many slots as items, at least; what is in them is put in again. */
+/* At least twice as many slots as items; enters all items again. */
 static bool index_grow(struct as_code_index *index, size_t n_items)
 {
     size_t n = index->n_slots ? index->n_slots : FIRST_SLOTS;
@@ -108,7 +114,7 @@ static bool text_same(const char *a, const char *b) { return !strcmp(a ? a : "",
 
 int as_trace_add_context(assay_trace *t, const as_trace_context *c)
 {
-    for (size_t i = t->n_contexts; i-- > 0;) { /* the newest first: it is most often the one */
+    for (size_t i = t->n_contexts; i-- > 0;) { /* the newest first: it is the most likely one */
         const as_trace_context *x = &t->contexts[i];
         if (text_same(x->operation, c->operation) && text_same(x->layer, c->layer) && text_same(x->phase, c->phase) &&
             text_same(x->precision, c->precision) && text_same(x->optimisation, c->optimisation) &&
@@ -212,5 +218,13 @@ bool as_trace_add_memory_event(assay_trace *t, const as_memory_event *event)
     if (!GROW(t, memory_events))
         return false;
     t->memory_events[t->n_memory_events++] = *event;
+    return true;
+}
+
+bool as_trace_add_stack_total(assay_trace *t, const as_stack_total *total)
+{
+    if (!GROW(t, stack_totals))
+        return false;
+    t->stack_totals[t->n_stack_totals++] = *total;
     return true;
 }

@@ -1,4 +1,5 @@
-/* code_test.c - frames, stacks, threads, stack samples and memory events: found again, there and back, cut, and lying. */
+/* code_test.c - frames, stacks, threads, stack samples and memory events: found again, saved and loaded, cut short, and with
+ * false contents. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -39,6 +40,9 @@ static assay_trace *code_trace(assay_env *env)
             .ticks = 7, .took_ticks = 9, .id = 0xabc, .bytes = 4096, .stack = AS_NO_STACK, .kind = AS_MEMORY_TRANSFER, .to = 1}));
     expect(as_trace_reserve(t, 1, 0, 0, 0));
     expect(as_trace_add_span(t, &(as_span){.begin_ticks = 1, .end_ticks = 9, .step = 1, .kind = AS_SPAN_USER}));
+    expect(as_trace_add_stack_total(
+        t, &(as_stack_total){.count = 2, .sum_ticks = 9, .min_ticks = 4, .max_ticks = 5, .flops = 128, .stack = 1}));
+    t->subject = AS_OF_SESSION;
     t->looks_lost = 3;
     t->memory_events_lost = 4;
     t->look_period_ns = 1e6;
@@ -104,6 +108,9 @@ static void expect_same_code(const assay_trace *a, const assay_trace *b)
     expect(!memcmp(a->looks, b->looks, a->n_looks * sizeof *a->looks));
     expect_eq(a->n_memory_events, b->n_memory_events);
     expect(!memcmp(a->memory_events, b->memory_events, a->n_memory_events * sizeof *a->memory_events));
+    expect_eq(a->n_stack_totals, b->n_stack_totals);
+    expect(!memcmp(a->stack_totals, b->stack_totals, a->n_stack_totals * sizeof *a->stack_totals));
+    expect_eq(b->subject, AS_OF_SESSION);
     expect_eq(b->spans[0].kind, AS_SPAN_USER);
     expect(b->looks_lost == 3 && b->memory_events_lost == 4 && b->look_period_ns == 1e6);
 }
@@ -166,6 +173,9 @@ Test(code, what_refers_to_nothing_is_not_written)
     t = code_trace(env);
     t->looks[0].state = AS_N_STACK_STATES;
     refused(env, t, "its state is 2");
+    t = code_trace(env);
+    t->stack_totals[0].max_ticks = 10;
+    refused(env, t, "least 4, most 10 and sum 9 ticks cannot be");
     t = code_trace(env);
     t->memory_events[0].kind = AS_N_MEMORY_KINDS;
     refused(env, t, "its kind is 5");

@@ -1,7 +1,7 @@
-/* follow.c - reads a stream of chunks as it comes: the one way in, for a growing file, a pipe, a whole file and bytes in memory.
+/* follow.c - reads a stream of chunks as it arrives: the one reader for a growing file, a pipe, a whole file and bytes in memory.
  *
- * Lengths are not believed: the bytes of a chunk that is not whole are held, and no memory is taken for those that have not come.  Where the
- * bytes of a whole chunk lie in what was fed, they are read there and not copied. */
+ * Lengths are not trusted: the bytes of an incomplete chunk are held, but no memory is taken for bytes that have not arrived.  If
+ * the input contains a complete chunk, it is read in place and not copied. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include "trace/format.h"
 
 enum { READ_BYTES = 1 << 20, POLL_STEP_MS = 10 };
-#define MAX_CHUNK_BYTES ((uint64_t)1 << 32) /* a length above it is rubbish */
+#define MAX_CHUNK_BYTES ((uint64_t)1 << 32) /* a larger length is invalid */
 
 /* --- Begin and end --------------------------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ assay_status as_trace_follow_new(assay_env *env, const char *path, const as_foll
     f->settings.kept_spans = f->settings.kept_spans ? f->settings.kept_spans : AS_KEPT_SPANS;
     f->settings.kept_samples = f->settings.kept_samples ? f->settings.kept_samples : AS_KEPT_SAMPLES;
     f->keeps_every = 1;
-    f->t->start_unix_ns = 0; /* unknown until the clock chunk tells */
+    f->t->start_unix_ns = 0; /* unknown until the clock chunk is read */
     f->t->origin.pid = 0;
     f->t->complete = false;
     *out = f;
@@ -94,7 +94,7 @@ static bool all_zero(const uint8_t *data, size_t n)
     return true;
 }
 
-/* How many bytes the next piece of the stream has, the head of the file or a chunk, as far as the n that are there tell. */
+/* The size of the next piece of the stream, the file's head or a chunk, as far as the n bytes available show it. */
 static size_t piece_bytes(const as_trace_follow *f, const uint8_t *data, size_t n)
 {
     if (!f->has_head)
@@ -105,7 +105,7 @@ static size_t piece_bytes(const as_trace_follow *f, const uint8_t *data, size_t 
     return length > MAX_CHUNK_BYTES ? SIZE_MAX : AS_CHUNK_HEAD_BYTES + (size_t)length + as_chunk_padding(length) + AS_CRC_BYTES;
 }
 
-/* A wrong sum is a torn end when nothing follows: a crash may leave the last chunk half written, or zeros. */
+/* If nothing follows a wrong checksum, the end is torn: a crash may leave the last chunk half written, or zeros. */
 static assay_status piece_read(as_trace_follow *f, const uint8_t *data, size_t n)
 {
     if (!f->has_head)
@@ -148,7 +148,7 @@ static assay_status hold(as_trace_follow *f, const uint8_t *data, size_t n)
     return ASSAY_OK;
 }
 
-/* One piece, or what there is of it; *used gets how many bytes were taken. */
+/* Takes one piece, or the part that is available; *used gets the number of bytes taken. */
 static assay_status piece_take(as_trace_follow *f, const uint8_t *data, size_t n, size_t *used)
 {
     const uint8_t *whole = data;
@@ -174,7 +174,7 @@ static assay_status piece_take(as_trace_follow *f, const uint8_t *data, size_t n
     f->torn = bytes == SIZE_MAX;
     if (!whole)
         return ASSAY_OK;
-    f->n_held = 0; /* its bytes stay where they are */
+    f->n_held = 0; /* its bytes stay in place */
     assay_status status = piece_read(f, whole, bytes);
     f->n_bytes += bytes;
     return status;
@@ -204,7 +204,7 @@ assay_status as_trace_parse(assay_env *env, const char *path, const uint8_t *dat
     return status;
 }
 
-/* *n gets 0 at the end of a file, and of a pipe that nobody writes to. */
+/* *n gets 0 at the end of a file, and of a pipe without a writer. */
 static assay_status some_read(assay_env *env, as_trace_follow *f, int fd, uint8_t *buffer, size_t *n)
 {
     ssize_t got;
@@ -230,7 +230,7 @@ static assay_status file_feed(assay_env *env, as_trace_follow *f, int fd)
     return status;
 }
 
-/* In pieces and not mapped: the pages of a mapped file would count as memory of this process. */
+/* Read in pieces, not mapped: the pages of a mapped file would count as memory of this process. */
 assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **out)
 {
     as_trace_follow *f;
@@ -254,7 +254,7 @@ assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **ou
     return status;
 }
 
-/* A file at its end is asked again and again: there is no better way on all systems. */
+/* At the end of a file it polls: no better way works on all systems. */
 static assay_status wait_read(assay_env *env, as_trace_follow *f, int fd, int timeout_ms, uint8_t *buffer, as_follow_news *news)
 {
     struct stat st;

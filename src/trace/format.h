@@ -1,11 +1,11 @@
-/* format.h - what the writer and the reader of trace files agree on; nobody else includes it.
+/* format.h - what the writer and the reader of trace files share; nothing else includes it.
  *
  * The file is described in docs/trace-format.md.  In short: 16 bytes of head, then chunks
  *
  *     type (4 chars) | version (u32) | payload length (u64) | payload | zeros | CRC-32 (u32)
  *
- * little-endian, the zeros such that a chunk is a multiple of 8 bytes and the CRC its last four.  So every payload
- * begins at a multiple of 8, and a chunk is whole exactly when its CRC is there and right. */
+ * little-endian, with so many zeros that a chunk is a multiple of 8 bytes and the CRC is its last four.  So every payload begins
+ * at a multiple of 8, and a chunk is complete exactly when its CRC is present and correct. */
 #ifndef AS_TRACE_FORMAT_H
 #define AS_TRACE_FORMAT_H
 
@@ -13,7 +13,7 @@
 
 #include "trace/stream.h"
 
-/* As PNG's: the high bit and both line ends show a file that a text mode has mangled. */
+/* Like PNG's: the high bit and both line ends detect a file that was damaged by a text-mode transfer. */
 #define AS_TRACE_MAGIC \
     "\x89"             \
     "ASY\r\n\x1a\n"
@@ -32,6 +32,7 @@ enum {
     AS_SHOT_BYTES = 8,
     AS_STACK_BYTES = 8,
     AS_LOOK_BYTES = 24,
+    AS_STACK_TOTAL_BYTES = 64,
     AS_MEMORY_EVENT_BYTES = 48,
     AS_PROGRESS_BYTES = 8,
     AS_STAGE_BYTES = 24,
@@ -41,7 +42,8 @@ enum {
 /* Zeros between a payload of n bytes and its CRC. */
 static inline size_t as_chunk_padding(uint64_t n) { return (size_t)(-(n + AS_CRC_BYTES) & 7); }
 
-/* In the order of the file, whatever the machine's.  Not byte by byte: gcc makes a loop of that, and it was a third of an event's cost. */
+/* In the byte order of the file, whatever the machine's.  Not byte by byte: gcc makes a loop of that, which was a third of an
+ * event's cost. */
 static inline void as_le32_put(uint8_t *p, uint32_t v)
 {
     v = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : __builtin_bswap32(v);
@@ -98,26 +100,26 @@ static inline float as_lef32(const uint8_t *p)
     return v;
 }
 
-/* What a turn is held against: those before it in the stream, which need not be in the trace. */
+/* What a turn is checked against: the turns before it in the stream, which need not be in the trace. */
 typedef struct as_turns_seen {
     uint64_t n_turns, n_shots;
     uint32_t launch, round; /* of the last turn */
     bool     bare;          /* turns without their samples */
 } as_turns_seen;
 
-/* What may be many is moved when it grows, and does not stay behind in the arena. */
+/* Long lists are moved when they grow, so that no old copies stay in the arena. */
 bool as_trace_grow_heap(void **array, size_t *cap, size_t want, size_t size);
-/* As as_trace_add_context() and its like, but one that is there already is added again: a file's indices stay what they are. */
+/* Like as_trace_add_context() and similar functions, but duplicates are added again, so that a file's indices stay valid. */
 bool as_trace_append_context(assay_trace *t, const as_trace_context *context);
 bool as_trace_append_frame(assay_trace *t, const as_trace_frame *frame);
 bool as_trace_append_stack(assay_trace *t, const as_trace_stack *stack);
 bool as_trace_append_place(assay_trace *t, const char *place);
 
-/* Whether a record may stand in this trace; if not, `why` gets what is wrong with the numbers.  The reader asks
- * about what it read and the writer about what it is to write: what would not load is not saved. */
+/* Whether a record is valid in this trace; if not, `why` gets the reason.  The reader checks what it read, and the writer what it
+ * is about to write: what would not load is not saved. */
 #define AS_FAULT_BYTES 160
 bool as_span_ok(const assay_trace *t, const as_span *span, char why[AS_FAULT_BYTES]);
-/* The same without the reason, for the many that are right. */
+/* The same without the reason, for the common case. */
 static inline bool as_span_plain(const assay_trace *t, const as_span *span)
 {
     return span->kind <= AS_SPAN_DEVICE && span->begin_ticks <= span->end_ticks && span->step >= -1 &&
@@ -126,21 +128,22 @@ static inline bool as_span_plain(const assay_trace *t, const as_span *span)
 bool as_sample_ok(const as_sample *sample, char why[AS_FAULT_BYTES]);
 bool as_reading_ok(const assay_trace *t, const as_reading *reading, char why[AS_FAULT_BYTES]);
 bool as_trace_frame_ok(const assay_trace *t, const as_trace_frame *frame, char why[AS_FAULT_BYTES]);
-/* `index` is its own. */
+/* `index` is its own index. */
 bool as_trace_stack_ok(const assay_trace *t, const as_trace_stack *stack, size_t index, char why[AS_FAULT_BYTES]);
 bool as_look_ok(const assay_trace *t, const as_stack_sample *look, char why[AS_FAULT_BYTES]);
+bool as_stack_total_ok(const assay_trace *t, const as_stack_total *total, char why[AS_FAULT_BYTES]);
 bool as_memory_event_ok(const assay_trace *t, const as_memory_event *event, char why[AS_FAULT_BYTES]);
 bool as_trace_step_ok(const as_trace_step *step, size_t index, char why[AS_FAULT_BYTES]);
 bool as_trace_buffer_ok(const assay_trace *t, const as_trace_buffer *buffer, char why[AS_FAULT_BYTES]);
 bool as_trace_sensor_ok(const as_trace_sensor *sensor, char why[AS_FAULT_BYTES]);
 bool as_trace_arm_ok(const as_trace_arm *arm, char why[AS_FAULT_BYTES]);
-/* Counts the turn when it may stand there. */
+/* Counts the turn if it is valid. */
 bool as_turn_ok(const assay_trace *t, as_turns_seen *seen, const as_turn *turn, char why[AS_FAULT_BYTES]);
 bool as_shots_ok(const as_turns_seen *seen, char why[AS_FAULT_BYTES]);
 bool as_trace_clock_ok(const assay_trace *t, char why[AS_FAULT_BYTES]);
 bool as_trace_totals_ok(const assay_trace *t, char why[AS_FAULT_BYTES]);
 
-/* What an item has as fields of a JSON object, in the order of the file; a NULL key ends a list. */
+/* The fields of an item as a JSON object, in the order of the file; a NULL key ends the list. */
 typedef enum as_field_kind {
     AS_FIELD_TEXT,
     AS_FIELD_TEXT_OR_NULL,
@@ -157,12 +160,12 @@ typedef struct as_field {
     const char   *key;
     as_field_kind kind;
     size_t        at;                /* its place in the item */
-    bool          younger;           /* files from before it was there have no such key: then the item keeps what it has */
-    size_t        size;              /* of CHARS; of a WORD how many there are */
+    bool          younger;           /* older files do not have this key: then the item keeps its value */
+    size_t        size;              /* of CHARS; for a WORD the number of words */
     const char *(*word)(int number); /* of a WORD */
 } as_field;
 extern const as_field as_clock_fields[], as_scalar_fields[];          /* of the trace itself */
-extern const as_field as_step_choice_fields[], as_step_work_fields[]; /* the refused kernels stand between them */
+extern const as_field as_step_choice_fields[], as_step_work_fields[]; /* the refused kernels come between them */
 extern const as_field as_buffer_fields[], as_sensor_fields[], as_roof_fields[], as_arm_fields[], as_mark_fields[];
 extern const as_field as_context_fields[], as_frame_fields[], as_lane_fields[];
 
@@ -189,23 +192,24 @@ struct as_trace_follow {
     uint64_t       keeps_every; /* of the samples */
     struct as_metric_name {
         const char *name, *unit;
-    } * names; /* in the trace's arena, but for the list */
+    } * names; /* in the trace's arena, except the list */
     size_t n_names, cap_names;
 
-    /* The bytes of a chunk that is not whole yet. */
+    /* The bytes of an incomplete chunk. */
     uint8_t     *held;
     size_t       n_held, cap_held;
     uint64_t     n_bytes; /* in all */
     bool         has_head;
-    bool         torn;      /* a chunk longer than any can be: what follows is not looked at */
-    bool         bad, zero; /* the last chunk has a wrong sum, and nothing may follow; but zeros, if it was zeros itself */
+    bool         torn;      /* a chunk with an impossible length: the rest is ignored */
+    bool         bad, zero; /* bad: the last chunk has a wrong checksum, so nothing may follow; zero: it was all zeros, and only
+                             * zeros may follow */
     uint32_t     stored, computed;
     uint64_t     bad_length;
     assay_status failed;
 };
 
 assay_status as_chunk_read(as_trace_follow *r, uint32_t version, const uint8_t *payload, size_t n);
-/* What only the whole stream can tell. */
+/* Checks that need the whole stream. */
 assay_status as_chunks_end(as_trace_follow *r);
 assay_status as_chunk_lie(as_trace_follow *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WEIGHS 0.05 /* a level in which less of the time passes does not decide */
+#define WEIGHS 0.05 /* a level with a smaller share of the time is not named */
 
 /* --- The limits of a device --------------------------------------------------------------------------------------- */
 
-/* One that was added again later does not count. */
+/* A limit that was added again later does not count. */
 static bool is_last(const assay_trace *t, size_t i)
 {
     for (size_t k = i + 1; k < t->n_roofs; k++)
@@ -27,7 +27,7 @@ const as_trace_roof *as_trace_roof_find(const assay_trace *t, const char *device
     return NULL;
 }
 
-/* How many threads a name is of: "read.l1.t2" is of 2, "read.l1" of none, which is 0. */
+/* The number of threads in a name: "read.l1.t2" has 2, "read.l1" has none, which is 0. */
 static int threads_of(const char *name, size_t *length)
 {
     const char *dot = strrchr(name, '.');
@@ -44,15 +44,16 @@ static int threads_of(const char *name, size_t *length)
     return n;
 }
 
-/* "fma.f32" leads "fma.f32.avx2.t1" and "fma.f32", not "fma.f321". */
+/* "fma.f32" is a prefix of "fma.f32.avx2.t1" and "fma.f32", not of "fma.f321". */
 static bool leads(const char *front, const char *name, size_t length)
 {
     size_t n = strlen(front);
     return length >= n && !strncmp(name, front, n) && (length == n || name[n] == '.');
 }
 
-/* The most threads that are not more than there are, and of those the highest rate: the best instruction set.  Where that was disturbed, what
- * fewer threads would do in proportion counts if it is more: nothing scales better than that. */
+/* The limit for the largest number of threads up to `threads`, and of those the highest rate, which is the best instruction set.
+ * If that was measured on a busy machine, the rate of fewer threads, scaled up in proportion, counts if it is higher: nothing
+ * scales better than that. */
 static as_limit_rate rate_find(const assay_trace *t, const char *device, const char *front, int n_threads)
 {
     as_limit_rate best = {.rate = (double)NAN}, scaled = {.rate = (double)NAN};
@@ -81,7 +82,7 @@ static bool level_has(const as_limits *m, const char *name)
     return false;
 }
 
-/* A level by the middle of a name, "read.l1.t1"; the best of what was measured in it. */
+/* A level by the middle part of a name, "read.l1.t1"; the best rate measured in it. */
 static void level_add(const assay_trace *t, const char *device, const char *name, size_t length, int n_threads, as_limits *m)
 {
     static const char *const loops[] = {"read", "triad", "stream"};
@@ -137,7 +138,7 @@ typedef struct work {
 
 static double lesser(uint64_t defined, uint64_t issued) { return (double)(issued && issued < defined ? issued : defined); }
 
-/* A step that moves so many bytes once does not reach over more of them, whatever lies beside. */
+/* A step that moves this many bytes once cannot have a larger working set, whatever else its buffers hold. */
 static work work_of(const as_trace_step *s)
 {
     work w = {.flops = lesser(s->flops, s->issued_flops),
@@ -150,7 +151,7 @@ static work work_of(const as_trace_step *s)
 
 static double ns_at(double amount, double rate) { return amount > 0 && rate > 0 ? amount / rate * 1e9 : 0; }
 
-/* How the bytes lie: `share` of each level, the fastest first.  Gives their time, and the outermost level that is reached. */
+/* How the bytes are spread: `share` in each level, the fastest first.  Gives their time and the outermost level reached. */
 static double bytes_ns(const as_limits *m, const work *w, double part_ns[AS_LIMIT_LEVELS], int *outermost)
 {
     double left = w->footprint, sum = 0;
@@ -205,7 +206,7 @@ as_limit as_limit_of_step(const as_limits *m, const as_trace_step *s)
     } else {
         l.bound = AS_BOUND_SPECIAL, l.name = m->special.roof->name, l.rate = m->special.rate;
         stand_on(&l, m->special.roof);
-        l.may_be_low = true; /* it is what our own loop reaches, not what a machine can do at most */
+        l.may_be_low = true; /* the rate of our own loop, which may be below the machine's true limit */
     }
     return l;
 }
@@ -225,7 +226,7 @@ as_limit as_limit_of_plan(const assay_trace *t, int n_threads)
 {
     as_limit    sum = AS_LIMIT_NONE;
     as_limits   limits = {.n_levels = 0};
-    const char *of = NULL; /* whose limits they are */
+    const char *of = NULL; /* the device that the limits belong to */
     for (size_t i = 0; i < t->n_steps; i++) {
         const as_trace_step *s = &t->steps[i];
         if (strcmp(s->stage, "body") || (!s->flops && !s->bytes_read && !s->bytes_written))

@@ -1,6 +1,6 @@
 /* trace.c - the trace in memory: growing arrays in one arena.
  *
- * Every string of a trace is its own copy and never NULL, but for a sensor's reason, so readers need not ask. */
+ * Every string of a trace is its own copy and never NULL, except a sensor's reason, so readers need no checks. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ assay_status as_trace_new(assay_env *env, assay_trace **out)
         assay_trace_free(t);
         return as_fail(env, ASSAY_NO_MEMORY, "trace: not enough memory for the clock's name");
     }
-    t->complete = true; /* in memory it is whole; what a reader found cut short is not */
+    t->complete = true; /* a trace in memory is complete; one that a reader found cut short is not */
     t->detail_why = t->name = t->reason = t->model = t->device = "";
     t->cpu_clock_cost_ns = NAN;
     t->sample_every = 1;
@@ -108,6 +108,7 @@ void assay_trace_free(assay_trace *t)
     free(t->places);
     free(t->stacks);
     free(t->looks);
+    free(t->stack_totals);
     free(t->memory_events);
     free(t->frame_index.slots);
     free(t->stack_index.slots);
@@ -117,7 +118,7 @@ void assay_trace_free(assay_trace *t)
 
 /* --- Growing ---------------------------------------------------------------------------------------- */
 
-/* Room for one more by doubling; the old array stays in the arena, which at most doubles what is held. */
+/* Makes room for one more by doubling; the old array stays in the arena, which at most doubles the memory. */
 static bool grow(as_arena *arena, void *array, size_t n, size_t *capacity, size_t bytes_each)
 {
     if (n < *capacity)
@@ -149,14 +150,14 @@ bool as_trace_grow_heap(void **array, size_t *cap, size_t want, size_t size)
 
 #define GROW(t, items) grow(&(t)->arena, &(t)->items, (t)->n_##items, &(t)->cap_##items, sizeof *(t)->items)
 
-/* Copies the string; `missing` stands in for NULL. */
+/* Copies the string; `missing` replaces NULL. */
 static bool copy(as_arena *arena, const char **text, const char *missing)
 {
     *text = as_arena_text(arena, *text ? *text : missing);
     return *text != NULL;
 }
 
-/* A key may come again: the latest is the one that is found, as in a file that can only be appended to. */
+/* A key may be added again: the latest one is found, as in a file that can only grow. */
 const char *as_trace_note_find(const assay_trace *t, const char *key)
 {
     for (size_t i = t->n_notes; i-- > 0;)
@@ -246,7 +247,7 @@ bool as_trace_add_roof(assay_trace *t, const as_trace_roof *roof)
     return true;
 }
 
-/* Names come again and again: one of the last few has them already, and a long run takes no memory for them. */
+/* Names repeat: one of the last few metrics usually has them already, so a long run takes no memory for them. */
 static bool metric_names(assay_trace *t, as_trace_metric *m)
 {
     enum { LOOK_BACK = 64 };
@@ -281,7 +282,7 @@ bool as_trace_add_mark(assay_trace *t, const as_trace_mark *mark)
 
 const char *as_trace_keep(assay_trace *t, const char *text) { return as_arena_text(&t->arena, text); }
 
-/* --- Arms in turns ---------------------------------------------------------------------------------- */
+/* --- Candidates in turns ---------------------------------------------------------------------------------- */
 
 static const char *const state_names[AS_TRACE_N_STATES] = {"complete", "partial", "timeout", "failed", "refused"};
 static const char *const layout_names[AS_N_MEMORY_LAYOUTS] = {"shared", "fixed", "random", "relaunched"};
@@ -308,12 +309,12 @@ bool as_trace_reserve_turns(assay_trace *t, size_t n_turns, size_t n_shots)
 bool as_trace_per_item(const assay_trace *t, int a, int b)
 {
     double x = t->arms[a].items, y = t->arms[b].items;
-    return x > 0 && y > 0 && x != y; /* not so of NaN */
+    return x > 0 && y > 0 && x != y; /* false for NaN */
 }
 
 /* --- The hot records -------------------------------------------------------------------------------- */
 
-/* Room for `more` beyond n, every page of it touched now and not between two stamps. */
+/* Makes room for `more` beyond n; touches every page now, not between two stamps. */
 static bool reserve(void *array, size_t n, size_t *capacity, size_t more, size_t bytes_each)
 {
     size_t want;
@@ -373,7 +374,7 @@ bool as_trace_add_reading(assay_trace *t, const as_reading *reading)
 
 double as_trace_run_bound_ns(const assay_trace *t)
 {
-    enum { MOST = 1024 }; /* a quartile of so many, evenly taken, is as good as of all */
+    enum { MOST = 1024 }; /* the quartile of this many, evenly spaced, is as good as that of all */
     const double slack = 1.25;
     double       ns[MOST];
     size_t       n = 0, every = t->n_samples / MOST + 1;

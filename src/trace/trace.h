@@ -1,9 +1,9 @@
-/* trace.h - the record of what happened: the waist of the laboratory, and the only record.
+/* trace.h - the record of what happened, and the only one.
  *
- * Self-contained: which candidates there were (model, plan, kernels and why not others), on what machine with which limits, what each cost,
- * when, and what the sensors saw.  Readers know this header and nothing about devices.  `profile` is one candidate (arm) with spans;
- * bench, compare and check are several arms in turns; training adds metrics; all of them are this one struct in memory, and append-only
- * chunks in a file or a pipe (trace/stream.h), readable while it grows and after a crash.
+ * Self-contained: the candidates (model, plan, kernels and why not others), the machine with its limits, all times, and the
+ * readings of the sensors.  Readers know this header and nothing about devices.  `profile` is one candidate (arm) with spans;
+ * bench, compare and check are several candidates in turns; training adds metrics; all of them are this one struct in memory, and
+ * append-only chunks in a file or a pipe (trace/stream.h), readable while it grows and after a crash.
  *
  * Notes are for people.  Nothing parses them: what a reader needs is a field.
  *
@@ -61,7 +61,7 @@ static inline void as_ring_add(as_ring *r, as_span_kind kind, int step, uint64_t
     s->zero = 0;
 }
 
-/* How fine a run is recorded; each level includes those before it. */
+/* The detail in which a run is recorded; each level includes those before it. */
 typedef enum as_detail { AS_DETAIL_RUN = 0, AS_DETAIL_SEGMENT, AS_DETAIL_STEP, AS_DETAIL_PART } as_detail;
 
 /* What a device writes its spans into: rings[t] for thread t; NULL rings: record nothing. */
@@ -71,23 +71,23 @@ typedef struct as_recorder {
     as_detail detail;
 } as_recorder;
 
-/* --- Arms in turns ---------------------------------------------------------------------------------
+/* --- Candidates (arms) in turns ---------------------------------------------------------------------------------
  *
- * sample < block (some ms of samples of one arm) < round (one block of each arm, in an order drawn by a coin) < launch (fresh process or
- * fresh buffers) < trace.  Samples are never thrown away; a block says what disturbed it. */
+ * sample < block (some ms of samples of one candidate) < round (one block of each candidate, in random order) < launch (new
+ * process or new buffers) < trace.  Samples are never thrown away; a block says what disturbed it. */
 
 typedef enum as_trace_state {
     AS_TRACE_COMPLETE,
     AS_TRACE_PARTIAL, /* stopped from outside: what was measured is kept */
     AS_TRACE_TIMEOUT, /* a launch was ended after --timeout: there is no number for it */
-    AS_TRACE_FAILED,  /* an arm could not be run, or its answer is wrong */
-    AS_TRACE_REFUSED, /* the numbers cannot be true: the reason says which test they failed */
+    AS_TRACE_FAILED,  /* a candidate could not be run, or its answer is wrong */
+    AS_TRACE_REFUSED, /* the numbers cannot be true: the reason names the test that they failed */
     AS_TRACE_N_STATES
 } as_trace_state;
 const char *as_trace_state_text(as_trace_state state); /* "complete" */
 
-/* Where arms keep their tensors.  Shared: all in the same memory; fixed: each in its own, for the whole trace; random: each launch at
- * another page and cache line; relaunched: each launch is a process. */
+/* Where candidates keep their tensors.  Shared: all in the same memory; fixed: each in its own, for the whole trace; random: each
+ * launch at another page and cache line; relaunched: each launch is a process. */
 typedef enum as_memory_layout {
     AS_MEMORY_SHARED,
     AS_MEMORY_FIXED,
@@ -101,14 +101,14 @@ typedef struct as_shot {
     float wall_ns, cpu_ns;
 } as_shot; /* one sample, divided by its calls; cpu NaN where threads share the work */
 
-typedef struct as_turn { /* one block of one arm */
+typedef struct as_turn { /* one block of one candidate */
     uint32_t launch, round;
     uint32_t arm, order; /* order: its place in the round */
     uint32_t first_shot, n_shots;
     double   start_ns;        /* since the trace began */
-    double   wall_ns, cpu_ns; /* a call, by the lower quartile of the samples; the median below 8 of them */
+    double   wall_ns, cpu_ns; /* per call: the lower quartile of the samples; with fewer than 8 samples the median */
     double   busy;            /* CPU time over wall time of the whole block; NaN where threads share the work */
-    double   steal;           /* share of the block that the hypervisor took, NaN where the system does not tell */
+    double   steal;           /* share of the block that the hypervisor took; NaN: not known */
     double   fma_ns, copy_ns; /* the probes after the block: a register-only loop and a streaming copy; NaN: not probed */
     uint32_t switches;        /* involuntary context switches */
 } as_turn;
@@ -118,7 +118,7 @@ typedef struct as_ledger {
     double flops, bytes, allocations, launches, peak_bytes;
 } as_ledger;
 
-/* What the calls of an arm were: advice for inference or for training follows from runs of it alone. */
+/* What the calls of a candidate were: advice for inference or for training needs runs of exactly that. */
 typedef enum as_work {
     AS_WORK_OTHER, /* an operator, a program, not known */
     AS_WORK_INFERENCE,
@@ -136,10 +136,10 @@ typedef struct as_limit {
     double      ns; /* the least time; NaN: no limit is known, or there is no work to count */
     as_bound    bound;
     char        level[AS_LEVEL_NAME]; /* the outermost that its working set reaches; "" : no levels are known */
-    const char *name;                 /* of the limit that weighs most: "fma.f32.avx2.t1"; "-": none */
+    const char *name;                 /* of the most important limit: "fma.f32.avx2.t1"; "-": none */
     double      rate;                 /* at the limit: flop/s, element/s or (blended) byte/s */
-    bool        may_be_low;           /* one that it stands on was disturbed, or is no law of physics */
-    bool        on_the_spot;          /* all that it stands on were measured again because of this run */
+    bool        may_be_low;           /* a limit that it uses was disturbed, or is not a hard one */
+    bool        on_the_spot;          /* all limits that it uses were measured again because of this run */
 } as_limit;
 #define AS_LIMIT_NONE ((as_limit){.ns = (double)NAN, .name = "-"})
 
@@ -147,16 +147,16 @@ typedef struct as_trace_arm {
     const char *name;          /* "threads=1" */
     const char *what;          /* spec and options, or the command */
     uint64_t    hash;          /* of its outputs; 0: not compared */
-    uint64_t    poisoned_hash; /* of its outputs when they had been filled with rubbish before; 0: not tried */
-    double      error;         /* largest difference of its outputs from the slow truth, NaN: not compared */
-    double      items;         /* done by a call: the batch; NaN: not known */
+    uint64_t    poisoned_hash; /* of its outputs with other inputs; 0: not tried */
+    double      error;         /* largest difference of its outputs from the reference code, NaN: not compared */
+    double      items;         /* items per call: the batch size; NaN: not known */
     double      launch_ns;     /* median cost of a launch */
     double      plan_ns;       /* to build its plan; NaN: not measured */
-    double      first_ns[3];   /* the first three calls of the first launch, NaN: not had */
+    double      first_ns[3];   /* the first three calls of the first launch, NaN: not known */
     as_limit    limit;         /* of a call, by the limits of the device; AS_LIMIT_NONE: not known */
-    const char *compared;      /* how its answer was compared, for people; "" */
-    const char *slow;          /* a step that has no kernel, so that the slow reference runs; "" */
-    const char *elsewhere;     /* which steps its device refused, so that the host ran them, for people; "": none */
+    const char *compared;      /* how its answer was compared, as text; "" */
+    const char *slow;          /* a step without a kernel, which the reference code runs; "" */
+    const char *elsewhere;     /* which steps its device refused and the host ran, as text; "": none */
     as_work     work;
     as_ledger   ledger;
 } as_trace_arm;
@@ -175,18 +175,18 @@ typedef struct as_trace_step {
     as_trace_refusal  *refused;
     int                n_refused;
     const char        *shapes; /* "f32[64,784] f32[784,128] -> f32[64,128]" */
-    bool               is_f64; /* its first operand is of doubles, whose limit is another one */
+    bool               is_f64; /* its first operand is f64, which has another limit */
     const char        *stage;  /* "prologue" or "body" */
     int                segment;
     uint64_t           flops, special, bytes_read, bytes_written; /* useful work, by definition */
     uint64_t           issued_flops, issued_bytes;                /* what the kernel really does; 0: not stated */
     uint64_t           working_set_bytes;
-    uint64_t           weight_bytes; /* of what it reads, weights: the same in every run, whatever the batch */
+    uint64_t           weight_bytes; /* weights among the bytes read: the same in every run, whatever the batch size */
     const int         *inputs;
     int                n_inputs; /* earlier steps whose results it reads, each once, rising */
     const char *const *parts;    /* names of the model's nodes that it computes; none: it is its own and only part */
     int                n_parts;
-    int                arm; /* whose plan it belongs to, where the trace has several arms */
+    int                arm; /* the candidate whose plan it belongs to, where the trace has several */
 } as_trace_step;
 
 /* One buffer of the plan, for the memory chart. */
@@ -239,19 +239,20 @@ typedef struct as_trace_roof {
     const char *name, *unit;
     const char *device; /* that it belongs to: "cpu", "opencl:0" */
     double      value, lo, hi;
-    double      today; /* what was measured last, where that was lower than the best seen, which is the value; NaN: it was not */
-    uint64_t    n_clean, n_chunks; /* chunks that nothing disturbed, of so many */
-    uint64_t    level_bytes;       /* of a bandwidth: what the level holds, of all threads together; 0: everything */
+    double      today; /* the latest measurement, if it was lower than the best one, which is the value; NaN: it was not */
+    uint64_t    n_clean, n_chunks; /* undisturbed chunks, and all chunks */
+    uint64_t    level_bytes;       /* of a bandwidth: the size of the level, of all threads together; 0: unlimited */
     uint64_t    when_unix_s;       /* when the value was seen; 0: not known */
-    int         disturbed;         /* others used the machine meanwhile: it may lie too low, and convicts nobody */
+    int         disturbed;         /* others used the machine meanwhile: it may be too low, and refuses nothing */
     int         on_the_spot;       /* measured again because a result of this very run contradicted it */
     const char *source;
 } as_trace_roof;
 
-/* A number of a run by its name and step: "loss" at step 120.  Memory is told in this way, too: what a device holds whenever that has changed. */
+/* A number of a run by its name and step: "loss" at step 120.  Memory is recorded in this way, too: the bytes that a device
+ * holds, whenever they change. */
 #define AS_METRIC_LIVE "memory.live." /* and the device's name; bytes */
-/* What of the process's memory is not the network's, in bytes: the program with the model and its plan, before anything was allocated to run
- * it; records and rings; buffers that limits were measured in, and whether the peak was counted anew behind them. */
+/* Memory of the process that does not belong to the network, in bytes: the program with the model and its plan, before anything
+ * was allocated to run it; records and rings; buffers used to measure limits, and whether the peak was reset after them. */
 #define AS_METRIC_PROGRAM      "memory.own.program"
 #define AS_METRIC_RECORDS      "memory.own.records"
 #define AS_METRIC_LIMITS       "memory.own.limits"
@@ -263,6 +264,23 @@ typedef struct as_trace_roof {
 #define AS_METRIC_CG_ACCESSES     "cachegrind.accesses"
 #define AS_METRIC_CG_L1_MISSES    "cachegrind.l1_misses"
 #define AS_METRIC_CG_LL_MISSES    "cachegrind.ll_misses"
+/* Numbers of a recorded program that are not looks, each once, at the end of the trace. */
+#define AS_RECORD_WALL      "record.wall"      /* ns: from the start of the program to its end, or to when it was left alone */
+#define AS_RECORD_CPU       "record.cpu"       /* ns: CPU time of the program and its children, by the system's own count */
+#define AS_RECORD_OWN_CPU   "record.own_cpu"   /* ns: CPU time of assay itself meanwhile */
+#define AS_RECORD_EXIT_CODE "record.exit_code" /* of a program that ended by itself */
+#define AS_RECORD_SIGNAL    "record.signal"    /* that ended the program */
+#define AS_RECORD_RATE      "record.rate"      /* looks per second, as asked for */
+#define AS_RECORD_KERNEL    "record.kernel"    /* 1: the kernel's frames are in the stacks; 0: they are left out, with their time */
+#define AS_RECORD_OFF_CPU   "record.off_cpu"   /* 1: waiting is recorded as looks, too; 0: it is not */
+#define AS_RECORD_BUSY      "record.busy"      /* ns: at least one thread was on a CPU */
+#define AS_RECORD_STARVED   "record.starved"   /* ns: none was, but at least one could have run: others had the CPUs */
+#define AS_RECORD_ASLEEP    "record.asleep"    /* ns: all threads waited */
+#define AS_RECORD_QUEUED    "record.queued"    /* ns: of all threads together, ready to run but without a CPU */
+#define AS_RECORD_TABLES    "record.tables"    /* 1: callers were found by unwind tables; 0: by frame pointers */
+#define AS_RECORD_WHOLE     "record.whole"     /* looks whose stack reaches the first function of its thread */
+#define AS_RECORD_CUT       "record.cut"       /* looks whose stack does not: code without frame pointers */
+#define AS_RECORD_THROTTLED "record.throttled" /* how often the kernel paused the sampling */
 typedef struct as_trace_metric {
     const char *name, *unit;
     uint64_t    step;
@@ -277,12 +295,12 @@ typedef struct as_trace_mark {
     bool        ends;
 } as_trace_mark;
 
-/* --- Code: frames, stacks, and what was seen of them -------------------------------------------------
+/* --- Code: frames, stacks, and their samples -------------------------------------------------
  *
  * A frame is a place in code.  Stacks share their outer frames: each one is a frame and the stack that it was called from.  Stack samples
  * and memory events refer to a stack by its index. */
 
-/* What an operation of the user's own code worked on.  Texts are "" and counts 0 where the user did not say. */
+/* What an operation of the user's own code worked on.  Texts are "" and counts 0 where not given. */
 typedef struct as_trace_context {
     const char *operation, *layer, *phase, *precision, *optimisation, *kernel, *revision;
     uint64_t    batch, sequence, parameters;
@@ -313,14 +331,32 @@ typedef struct as_trace_lane {
     uint32_t    pid, tid;
 } as_trace_lane;
 
+/* The subject of a trace: decides which analyses apply. */
+typedef enum as_trace_subject {
+    AS_OF_NETWORK = 0, /* a network that assay ran; several in turns */
+    AS_OF_SESSION,     /* the user's own code, by its spans and its memory */
+    AS_OF_PROGRAM,     /* any program that was recorded from outside */
+    AS_N_SUBJECTS
+} as_trace_subject;
+const char *as_trace_subject_text(as_trace_subject subject); /* "network" */
+
 typedef enum as_stack_state { AS_STACK_ON_CPU = 0, AS_STACK_OFF_CPU, AS_N_STACK_STATES } as_stack_state;
 
-/* One look at a thread: where it was, and for how much time this look stands.  24 bytes. */
+/* One look at a thread: where it was, and how much time this look represents.  24 bytes. */
 typedef struct as_stack_sample {
     uint64_t ticks, weight_ns;
     uint32_t stack;
     uint16_t lane, state;
 } as_stack_sample;
+
+/* All calls of a stack by one thread, also those whose spans were not kept: exact.  The outermost stack of a thread is its whole time. */
+typedef struct as_stack_total {
+    uint64_t count, sum_ticks, min_ticks, max_ticks;
+    uint64_t flops, bytes; /* of all calls, as the user stated them; 0: not stated */
+    uint32_t stack;
+    uint16_t lane, zero;
+    uint32_t zeros[2]; /* a multiple of 16 bytes */
+} as_stack_total;
 
 typedef enum as_memory_kind {
     AS_MEMORY_ALLOC = 0,
@@ -337,9 +373,9 @@ const char *as_memory_kind_text(as_memory_kind kind); /* "alloc" */
 typedef struct as_memory_event {
     uint64_t ticks;
     uint64_t took_ticks; /* of a copy or a transfer; 0: not measured */
-    uint64_t id; /* of the block: its address, or a number that its owner gave; a block that was freed may have its id again */
+    uint64_t id;         /* of the block: its address, or a number from its owner; the id of a freed block may be used again */
     uint64_t bytes;
-    uint32_t stack; /* where from: the owner; AS_NO_STACK: not known */
+    uint32_t stack; /* the stack that did it: the owner; AS_NO_STACK: not known */
     uint16_t kind, lane;
     uint16_t place, to; /* indices of places; `to` of a copy or a transfer, else the same as place */
     uint32_t zero;
@@ -353,7 +389,7 @@ struct assay_trace {
     uint64_t    start_unix_ns; /* wall-clock date of the start */
     bool        complete;      /* the end chunk was there */
     as_detail   detail;        /* what was recorded in the end */
-    const char *detail_why;    /* why not finer; "" if nothing was given up */
+    const char *detail_why;    /* why not finer; "": as fine as asked for */
 
     as_trace_note   *notes;
     size_t           n_notes, cap_notes;
@@ -372,7 +408,7 @@ struct assay_trace {
     as_sample       *warmup;
     size_t           n_warmup, cap_warmup;
     as_step_total   *totals;
-    size_t           n_totals; /* one a step */
+    size_t           n_totals; /* one per step */
     as_reading      *readings;
     size_t           n_readings, cap_readings;
     as_trace_metric *metrics;
@@ -393,6 +429,8 @@ struct assay_trace {
     size_t            n_places, cap_places;
     as_stack_sample  *looks;
     size_t            n_looks, cap_looks;
+    as_stack_total   *stack_totals;
+    size_t            n_stack_totals, cap_stack_totals;
     as_memory_event  *memory_events;
     size_t            n_memory_events, cap_memory_events;
     uint64_t          looks_lost, memory_events_lost; /* dropped by the recorder, because its rings were full */
@@ -402,9 +440,10 @@ struct assay_trace {
         size_t    n_slots, n_known;
     } frame_index, stack_index;
 
-    /* Arms in turns; a trace without them has n_arms = 0. */
+    /* Candidates in turns; a trace without them has n_arms = 0. */
     const char      *name; /* of the case: "matmul/512x512/f32"; "" */
     as_trace_state   state;
+    as_trace_subject subject;
     const char      *reason; /* why it is not complete; "" */
     as_trace_arm    *arms;
     int              n_arms;
@@ -412,18 +451,19 @@ struct assay_trace {
     size_t           n_turns, cap_turns;
     as_shot         *shots;
     size_t           n_shots, cap_shots;
-    uint32_t         n_launches, n_rounds; /* whole ones, in all */
+    uint32_t         n_launches, n_rounds; /* complete ones, in all */
     uint32_t         warm_up_rounds;       /* of the first launch, which are not kept */
-    uint32_t         calls;                /* in a sample, the same for all arms */
-    bool             by_cpu;               /* verdicts are by thread CPU time, else by wall time */
+    uint32_t         calls;                /* in a sample, the same for all candidates */
+    bool             by_cpu;               /* verdicts use thread CPU time, otherwise wall time */
     as_memory_layout memory;
     double           block_ns, budget_ns, spent_ns;
-    double   once_ns, twice_ns; /* a call, and two in one sample: the second must cost as much as the first; NaN: not tried */
-    double   difference;        /* largest between the outputs of arm 0 and the others; NaN: not compared */
+    double   once_ns, twice_ns; /* one call, and two calls in one sample: the second must cost as much as the first; NaN: not
+                                 * tried */
+    double   difference;        /* largest difference between the outputs of candidate 0 and the others; NaN: not compared */
     uint64_t seed;              /* of coins and places */
     char     fingerprint[17];   /* of the machine; "" */
 
-    /* Who wrote it: process, rank among several, and what to add to its ticks to get those of rank 0. */
+    /* The writer: process, rank among several, and the offset from its ticks to those of rank 0. */
     struct {
         uint32_t pid, rank;
         int64_t  offset_ticks;
@@ -439,7 +479,7 @@ struct assay_trace {
     uint64_t n_runs, dropped_spans;
     uint64_t user_spans_left; /* spans of the user's own code that a reader did not keep, because there were too many */
     uint64_t sample_every;    /* 1: all samples are here; 4: a reader kept every fourth, because there were too many */
-    uint64_t n_detailed;      /* runs behind the last sample, with all their steps */
+    uint64_t n_detailed;      /* runs after the last sample, with all their steps */
     uint64_t n_barriers, n_late_waits, thread_switches; /* of several threads; no barriers: not known */
     double   cpu_clock_cost_ns;                         /* of reading the thread's CPU clock; NaN: it was not read */
     double   plan_ns, compile_ns, first_run_ns;         /* NaN: not measured */
@@ -449,9 +489,10 @@ struct assay_trace {
 };
 
 assay_status as_trace_new(assay_env *env, assay_trace **out);
-/* The same, with so many arms about which nothing is known yet. */
+/* The same with this many candidates, about which nothing is known yet. */
 assay_status as_trace_new_arms(assay_env *env, const char *name, int n_arms, assay_trace **out);
-/* The clock of the env, from now on: a device that tells its times changes it.  Nothing where it is the same.  False: no memory. */
+/* Takes the clock of the env from now on: a device with simulated time changes it.  Does nothing if it is the same.  False: no
+ * memory. */
 bool        as_trace_clock_take(assay_trace *t, const assay_env *env);
 bool        as_trace_arms_add(assay_trace *t, int n);                  /* to a trace that has none; false: no memory */
 int64_t     as_trace_unix_time(const assay_trace *t);                  /* seconds */
@@ -473,12 +514,13 @@ int as_trace_add_lane(assay_trace *t, const as_trace_lane *lane);
 int as_trace_add_place(assay_trace *t, const char *place);
 /* These two grow; as_trace_reserve_code() makes room before, so that adding allocates nothing. */
 bool        as_trace_add_look(assay_trace *t, const as_stack_sample *look);
+bool        as_trace_add_stack_total(assay_trace *t, const as_stack_total *total);
 bool        as_trace_add_memory_event(assay_trace *t, const as_memory_event *event);
 bool        as_trace_reserve_code(assay_trace *t, size_t n_looks, size_t n_memory_events);
 const char *as_trace_keep(assay_trace *t, const char *text); /* NULL: no memory */
-/* Room for so many more turns and shots, so that nothing is allocated while it is measured; false: no memory. */
+/* Makes room for this many more turns and shots, so that nothing is allocated while measuring; false: no memory. */
 bool as_trace_reserve_turns(assay_trace *t, size_t n_turns, size_t n_shots);
-/* Room for so many more, pre-faulted, so that adding allocates nothing. */
+/* Makes room for this many more, pre-faulted, so that adding allocates nothing. */
 bool as_trace_reserve(assay_trace *t, size_t n_spans, size_t n_samples, size_t n_warmup, size_t n_readings);
 /* False when there is no reserved room left. */
 bool as_trace_add_span(assay_trace *t, const as_span *span);
@@ -486,13 +528,13 @@ bool as_trace_add_sample(assay_trace *t, const as_sample *sample);
 bool as_trace_add_warmup(assay_trace *t, const as_sample *sample);
 bool as_trace_add_reading(assay_trace *t, const as_reading *reading);
 
-/* The decided clock's value of a block. */
+/* The time of a block by the decided clock. */
 static inline double as_turn_ns(const assay_trace *t, const as_turn *turn) { return t->by_cpu ? turn->cpu_ns : turn->wall_ns; }
-/* A run that took longer is slower than the timed samples can explain, which is a quarter more than their lower quartile; to a run whose spans
- * were recorded they may be added (as_trace_spans_ns).  INFINITY: there are no samples, or the run waits for another engine. */
+/* The longest time of a run that the timed samples can explain: a quarter more than their lower quartile.  For a run whose spans
+ * were recorded, add their cost (as_trace_spans_ns).  INFINITY: there are no samples, or the run waits for another device. */
 double as_trace_run_bound_ns(const assay_trace *t);
 double as_trace_spans_ns(const assay_trace *t, uint64_t n_spans); /* what recording them costs; 0: not known */
-/* Calls of these two arms do different numbers of items, both known: only the time of an item can be compared. */
+/* Whether calls of these two candidates do different, known numbers of items: then only the time per item can be compared. */
 bool as_trace_per_item(const assay_trace *t, int a, int b);
 
 #endif

@@ -1,4 +1,4 @@
-/* trace_check.c - what may stand in a trace, so that readers can index and divide without asking. */
+/* trace_check.c - checks what is valid in a trace, so that readers can index and divide without checks of their own. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,6 +81,16 @@ bool as_look_ok(const assay_trace *t, const as_stack_sample *look, char why[AS_F
     if (look->stack >= t->n_stacks || look->lane >= t->n_lanes)
         return wrong(why, "its stack is %u of %zu, its thread %u of %zu", look->stack, t->n_stacks, look->lane, t->n_lanes);
     return look->state < AS_N_STACK_STATES || wrong(why, "its state is %u", look->state);
+}
+
+bool as_stack_total_ok(const assay_trace *t, const as_stack_total *x, char why[AS_FAULT_BYTES])
+{
+    if (x->stack >= t->n_stacks || x->lane >= t->n_lanes)
+        return wrong(why, "its stack is %u of %zu, its thread %u of %zu", x->stack, t->n_stacks, x->lane, t->n_lanes);
+    if (x->count && (x->min_ticks > x->max_ticks || x->max_ticks > x->sum_ticks))
+        return wrong(why, "least %llu, most %llu and sum %llu ticks cannot be", (unsigned long long)x->min_ticks,
+                     (unsigned long long)x->max_ticks, (unsigned long long)x->sum_ticks);
+    return true;
 }
 
 bool as_memory_event_ok(const assay_trace *t, const as_memory_event *e, char why[AS_FAULT_BYTES])

@@ -1,4 +1,4 @@
-/* trace_fields.c - the fields of what a trace file holds as JSON objects, each named once for the writer and the reader. */
+/* trace_fields.c - the fields of the JSON objects in a trace file, each named once for the writer and the reader. */
 #include <stddef.h>
 
 #include "trace/format.h"
@@ -40,6 +40,7 @@ enum { N_DETAILS = AS_DETAIL_PART + 1, N_BOUNDS = AS_BOUND_MEMORY + 1 };
 static const char *state_word(int i) { return as_trace_state_text((as_trace_state)i); }
 static const char *memory_word(int i) { return as_memory_layout_text((as_memory_layout)i); }
 
+static const char *subject_word(int i) { return as_trace_subject_text((as_trace_subject)i); }
 static const char *work_word(int i) { return as_work_text((as_work)i); }
 
 static const char *bound_word(int i)
@@ -136,6 +137,7 @@ const as_field as_scalar_fields[] = {WORD(assay_trace, "detail", detail, false, 
                                      FIELD(assay_trace, activation_bytes),
                                      FIELD(assay_trace, scratch_bytes),
                                      FIELD(assay_trace, steady_allocs),
+                                     WORD(assay_trace, "subject", subject, true, AS_N_SUBJECTS, subject_word),
                                      YOUNGER(assay_trace, "model", model),
                                      YOUNGER(assay_trace, "device", device),
                                      YOUNGER(assay_trace, "threads", threads),

@@ -1,7 +1,7 @@
-/* trace_json.c - the arms of a trace and their turns as JSON, both ways ("assay.trial/1").
+/* trace_json.c - writes and reads the candidates (arms) of a trace and their turns as JSON ("assay.trial/1").
  *
- * Blocks are written as columns, one array a field, so that any tool can load them as a table; 64-bit words are hexadecimal text, because
- * JSON's numbers are doubles to many readers. */
+ * Blocks are written as columns, one array per field, so that any tool can load them as a table; 64-bit words are hexadecimal
+ * text, because many readers take JSON's numbers as doubles. */
 #include "trace/trace_json.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ enum { MAX_ARMS = 1024, MAX_NOTES = 4096 };
 #define MAX_TURNS ((size_t)1 << 24)
 #define MAX_SHOTS ((size_t)1 << 28)
 
-/* The words of an enum, in its order. */
+/* The words of an enum, in the order of its values. */
 typedef const char *(*word_of)(int value);
 static const char *state_word(int value) { return as_trace_state_text((as_trace_state)value); }
 static const char *memory_word(int value) { return as_memory_layout_text((as_memory_layout)value); }
@@ -33,7 +33,7 @@ static void hex_write(as_json *w, const char *key, uint64_t value)
     as_json_key_text(w, key, text);
 }
 
-/* The fields of a block, one line each: the writer and the reader go by this list. */
+/* The fields of a block, one line each: the writer and the reader use this list. */
 typedef enum field_type { FIELD_U32, FIELD_F64 } field_type;
 typedef struct field {
     const char *key;
@@ -84,7 +84,7 @@ static void shots_write(const assay_trace *t, as_json *w)
     as_json_object_end(w);
 }
 
-/* What is known of some arms and traces only, one line each: left out where it is not known. */
+/* Optional values of candidates and traces, one line each: left out where unknown. */
 typedef struct extra {
     const char *key;
     size_t      offset;
@@ -133,7 +133,7 @@ static void arms_write(const assay_trace *t, as_json *w)
         as_json_key_text(w, "what", a->what);
         hex_write(w, "hash", a->hash);
         as_json_key_f64(w, "error", a->error);
-        if (!isnan(a->items)) /* a trial from before there were items stays what it was */
+        if (!isnan(a->items)) /* a trial from before this key existed is written unchanged */
             as_json_key_f64(w, "items", a->items);
         as_json_key_f64(w, "launch_ns", a->launch_ns);
         for (size_t k = 0; k < AS_COUNT(arm_numbers); k++)
@@ -279,7 +279,7 @@ static assay_status numbers_read(const reader *r, const json_t *o, const extra *
     return ASSAY_OK;
 }
 
-/* Older files have none. */
+/* Older files do not have it. */
 static assay_status limit_read(const reader *r, const json_t *o, as_limit *out)
 {
     as_limit l = AS_LIMIT_NONE;
@@ -349,7 +349,7 @@ static assay_status column_read(const reader *r, const json_t *blocks, const fie
     return ASSAY_OK;
 }
 
-/* Blocks come launch by launch and round by round; every arm is one that there is. */
+/* Blocks must be ordered by launch and round, and every index of a candidate must exist. */
 static assay_status turns_check(const reader *r)
 {
     size_t shots = 0;
@@ -469,7 +469,7 @@ assay_status as_trace_json_read(assay_env *env, const char *what, const char *pa
                        schema ? schema : "missing");
     if (!json_is_array(arms) || !json_array_size(arms) || json_array_size(arms) > MAX_ARMS)
         return refuse(&r, "arms", "are missing or too many");
-    if (as_trace_new_arms(NULL, "", (int)json_array_size(arms), &r.t) != ASSAY_OK) /* by its own clock, not by this env's */
+    if (as_trace_new_arms(NULL, "", (int)json_array_size(arms), &r.t) != ASSAY_OK) /* with its own clock, not this env's */
         return as_fail(env, ASSAY_NO_MEMORY, "%s: %s: not enough memory for a trial", what, path);
     assay_status status = head_read(&r, object);
     if (status == ASSAY_OK)

@@ -1,6 +1,6 @@
-/* trace_json_steps.c - what the arms of a trial did step by step, as JSON both ways: the key "layers" of "assay.trial/1".
+/* trace_json_steps.c - writes and reads what the candidates of a trial did step by step: the key "layers" of "assay.trial/1".
  *
- * Steps are objects, spans are columns.  Only what a diff of layers reads is here: a trace file holds the rest. */
+ * Steps are objects, spans are columns.  Holds only what a diff of layers reads; a trace file has the rest. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

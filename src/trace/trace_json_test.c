@@ -1,4 +1,4 @@
-/* trial_test.c - the record of a trial: its room, its JSON there and back, and everything that a reader must refuse. */
+/* trial_test.c - the record of a trial: its memory, its JSON written and read back, and everything that a reader must refuse. */
 #include "trace/trace_json.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static assay_env *fake_env(void)
     return &env;
 }
 
-/* Two arms in three rounds over two launches, two samples a block, with what is not known and what is largest. */
+/* Two candidates in three rounds over two launches, two samples per block, with unknown and with the largest values. */
 static assay_trace *small_trial(assay_env *env)
 {
     assay_trace *t;
@@ -200,7 +200,7 @@ Test(trial, states_and_layouts_have_words)
     expect_str(as_memory_layout_text((as_memory_layout)-1), "unknown");
 }
 
-/* --- There and back ------------------------------------------------------------------------------------------ */
+/* --- Written and read back ------------------------------------------------------------------------------------------ */
 
 static void expect_round_trip(bool with_samples)
 {
@@ -235,7 +235,7 @@ static void expect_round_trip(bool with_samples)
         expect_same((double)back->shots[i].wall_ns, (double)t->shots[i].wall_ns);
         expect_same((double)back->shots[i].cpu_ns, (double)t->shots[i].cpu_ns);
     }
-    again = trial_text(back, true); /* and the text of it is the same text */
+    again = trial_text(back, true); /* and it gives the same text */
     expect_str(again, text);
     free(again);
     free(text);
@@ -246,7 +246,7 @@ static void expect_round_trip(bool with_samples)
 Test(trial, comes_back_from_json_with_its_samples) { expect_round_trip(true); }
 Test(trial, comes_back_from_json_without_samples) { expect_round_trip(false); }
 
-/* Two steps of two arms, and a run of each. */
+/* Two steps of two candidates, and a run of each. */
 static void layers_add(assay_trace *t)
 {
     static const char *const parts[] = {"fc1", "relu1"};
@@ -260,7 +260,7 @@ static void layers_add(assay_trace *t)
             t,
             &(as_span){.begin_ticks = 10 * run + 1, .end_ticks = 10 * run + 6, .step = (int)run, .run = run, .kind = AS_SPAN_STEP});
     }
-    as_trace_add_span(t, &(as_span){.step = 0, .run = 1, .kind = AS_SPAN_PART}); /* of no use to a diff of layers: left out */
+    as_trace_add_span(t, &(as_span){.step = 0, .run = 1, .kind = AS_SPAN_PART}); /* a diff of layers does not need it: left out */
     t->ns_per_tick = .25;
 }
 
@@ -325,7 +325,7 @@ Test(trial, without_blocks_comes_back)
 
 /* --- What is refused ------------------------------------------------------------------------------------------- */
 
-/* The record with one change: the value at "a.b.0" becomes `value`, or goes when that is NULL. */
+/* The record with one change: the value at "a.b.0" becomes `value`, or is removed if that is NULL. */
 static json_t *changed(assay_env *env, const char *path, const char *value)
 {
     assay_trace *t = small_trial(env);

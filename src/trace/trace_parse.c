@@ -1,5 +1,5 @@
-/* trace_parse.c - reads what is in the chunks of a trace.  Nothing in them is believed: every index is held against what it points to, and
- * memory grows only with bytes that were really read. */
+/* trace_parse.c - reads the contents of the chunks of a trace.  Nothing in them is trusted: every index is checked, and memory
+ * grows only with bytes that were really read. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -149,7 +149,7 @@ static assay_status get_f64(reader *r, const json_t *object, const char *key, do
     return ASSAY_OK;
 }
 
-/* Texts belong to the chunk, not to the item. */
+/* The texts live as long as the chunk, not as long as the item. */
 static assay_status get_field(reader *r, const json_t *object, const as_field *f, void *at)
 {
     switch (f->kind) {
@@ -178,7 +178,7 @@ static assay_status get_fields(reader *r, const json_t *object, const as_field *
     return ASSAY_OK;
 }
 
-/* The same of an item that is there already and may be read again and again: its texts become the trace's, those that have changed. */
+/* The same for an existing item that may be read many times: texts that have changed are copied into the trace. */
 static assay_status get_fields_kept(reader *r, const json_t *object, const as_field *fields, void *item)
 {
     for (const as_field *f = fields; f->key; f++) {
@@ -240,13 +240,13 @@ static assay_status refusals_read(reader *r, const json_t *list, as_trace_step *
     step->refused = calloc(n ? n : 1, sizeof *step->refused);
     if (!step->refused)
         return no_room(r);
-    step->n_refused = (int)n; /* below 2^31: the file would have to hold more than 8 bytes of each */
+    step->n_refused = (int)n; /* below 2^31, because each takes more than 8 bytes in the file */
     for (size_t i = 0; i < n; i++)
         AS_TRY(get_pair(r, json_array_get(list, i), &step->refused[i].kernel, &step->refused[i].why));
     return ASSAY_OK;
 }
 
-/* Traces from before steps knew their inputs have no list; then `ints` stays NULL. */
+/* Older traces, without the inputs of steps, have no list; then `ints` stays NULL. */
 static assay_status inputs_read(reader *r, const json_t *list, as_trace_step *step, int **ints)
 {
     if (!list)
@@ -270,7 +270,7 @@ static assay_status inputs_read(reader *r, const json_t *list, as_trace_step *st
     return ASSAY_OK;
 }
 
-/* Steps that are their own and only part have no list.  The texts stay the JSON's: adding the step copies them. */
+/* Steps that are their own and only part have no list.  The texts belong to the JSON: adding the step copies them. */
 static assay_status parts_read(reader *r, const json_t *list, as_trace_step *step, const char ***texts)
 {
     if (!list)
@@ -336,7 +336,7 @@ static assay_status sensor_read(reader *r, const json_t *o)
 
 static assay_status roof_read(reader *r, const json_t *o)
 {
-    as_trace_roof x = {.today = (double)NAN, .disturbed = 1}; /* a file from before it was told does not say that it was clean */
+    as_trace_roof x = {.today = (double)NAN, .disturbed = 1}; /* an older file does not say that it was clean */
     AS_TRY(get_fields(r, o, as_roof_fields, &x));
     x.n_chunks = x.n_chunks > x.n_clean ? x.n_chunks : x.n_clean;
     return as_trace_add_roof(r->t, &x) ? ASSAY_OK : no_room(r);
@@ -387,7 +387,7 @@ static assay_status place_read(reader *r, const json_t *o)
     return as_trace_append_place(r->t, json_string_value(o)) ? ASSAY_OK : no_room(r);
 }
 
-/* The first list says how many there are; the last one counts. */
+/* The first list sets the number; the last one counts. */
 static assay_status arms_read(reader *r, const json_t *list)
 {
     assay_trace *t = r->t;
@@ -405,7 +405,7 @@ static assay_status arms_read(reader *r, const json_t *list)
     return ASSAY_OK;
 }
 
-/* Names that metrics have from here on, by their number. */
+/* Names of metrics from here on, by their number. */
 static assay_status name_read(reader *r, const json_t *o)
 {
     const char *name, *unit;
@@ -455,16 +455,27 @@ static assay_status end_read(reader *r, const json_t *o)
         const char *key;
         uint64_t    n;
         bool        younger;
-    } counts[] = {{"notes", t->n_notes, false},       {"steps", t->n_steps, false},
-                  {"buffers", t->n_buffers, false},   {"sensors", t->n_sensors, false},
-                  {"roofs", t->n_roofs, false},       {"warmup", r->n.warmup, false},
-                  {"spans", r->n.spans, false},       {"samples", r->n.samples, false},
-                  {"readings", r->n.readings, false}, {"metrics", r->n.metrics, true},
-                  {"marks", r->n.marks, true},        {"turns", r->turns.n_turns, true},
-                  {"shots", r->turns.n_shots, true},  {"contexts", t->n_contexts, true},
-                  {"frames", t->n_frames, true},      {"lanes", t->n_lanes, true},
-                  {"places", t->n_places, true},      {"stacks", t->n_stacks, true},
-                  {"looks", r->n.looks, true},        {"memory_events", r->n.memory_events, true}};
+    } counts[] = {{"notes", t->n_notes, false},
+                  {"steps", t->n_steps, false},
+                  {"buffers", t->n_buffers, false},
+                  {"sensors", t->n_sensors, false},
+                  {"roofs", t->n_roofs, false},
+                  {"warmup", r->n.warmup, false},
+                  {"spans", r->n.spans, false},
+                  {"samples", r->n.samples, false},
+                  {"readings", r->n.readings, false},
+                  {"metrics", r->n.metrics, true},
+                  {"marks", r->n.marks, true},
+                  {"turns", r->turns.n_turns, true},
+                  {"shots", r->turns.n_shots, true},
+                  {"contexts", t->n_contexts, true},
+                  {"frames", t->n_frames, true},
+                  {"lanes", t->n_lanes, true},
+                  {"places", t->n_places, true},
+                  {"stacks", t->n_stacks, true},
+                  {"looks", r->n.looks, true},
+                  {"stack_totals", t->n_stack_totals, true},
+                  {"memory_events", r->n.memory_events, true}};
     for (size_t i = 0; i < AS_COUNT(counts); i++) {
         uint64_t n;
         if (counts[i].younger && !json_object_get(o, counts[i].key))
@@ -608,6 +619,23 @@ static bool look_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAU
     return as_look_ok(r->t, x, why);
 }
 
+static bool stack_total_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
+{
+    as_stack_total *x = item;
+    uint32_t        lane = as_le32(p + 52);
+    *x = (as_stack_total){.count = as_le64(p),
+                          .sum_ticks = as_le64(p + 8),
+                          .min_ticks = as_le64(p + 16),
+                          .max_ticks = as_le64(p + 24),
+                          .flops = as_le64(p + 32),
+                          .bytes = as_le64(p + 40),
+                          .stack = as_le32(p + 48),
+                          .lane = (uint16_t)lane};
+    if (lane > UINT16_MAX)
+        snprintf(why, AS_FAULT_BYTES, "its thread is %u", lane);
+    return lane <= UINT16_MAX && nothing_behind(p + 56, why) && nothing_behind(p + 60, why) && as_stack_total_ok(r->t, x, why);
+}
+
 static bool memory_event_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
 {
     as_memory_event *x = item;
@@ -646,9 +674,9 @@ static bool stage_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FA
     return ok;
 }
 
-/* --- Records kept, folded or handed on ----------------------------------------------------------------------------- */
+/* --- Records kept, added to totals, or handed on ----------------------------------------------------------------------------- */
 
-/* Room for at least as many again as there are, so that many small chunks do not cost a copy each; not above `most`, where there is one. */
+/* Makes room for at least as many again, so that many small chunks do not cost a copy each; not above `most`, if given. */
 static size_t room_for(size_t n, size_t capacity, size_t more, size_t most)
 {
     size_t wanted = more > n ? more : n;
@@ -656,7 +684,7 @@ static size_t room_for(size_t n, size_t capacity, size_t more, size_t most)
     return more <= capacity - n ? 0 : wanted;
 }
 
-/* The steps may have become more since the last spans. */
+/* Steps may have been added since the last spans. */
 static bool totals_fit(reader *r)
 {
     size_t n = r->t->n_steps;
@@ -671,7 +699,7 @@ static bool totals_fit(reader *r)
     return true;
 }
 
-/* From here on only runs before this one are kept: those that are there whole. */
+/* From here on only runs before this one are kept, because they are complete. */
 static void fold_from(reader *r, uint32_t run)
 {
     assay_trace *t = r->t;
@@ -700,7 +728,7 @@ static bool spans_take(reader *r, const void *items, size_t n)
         const as_span *s = &spans[i];
         if (s->kind == AS_SPAN_STEP && s->step >= 0)
             as_step_total_add(&r->totals[s->step], s->end_ticks - s->begin_ticks);
-        if (s->kind == AS_SPAN_USER) { /* runs do not divide them: the first ones are kept */
+        if (s->kind == AS_SPAN_USER) { /* they belong to no run: the first ones are kept */
             t->user_spans_left += t->n_spans >= most;
             if (t->n_spans < most)
                 as_trace_add_span(t, s);
@@ -716,7 +744,7 @@ static bool spans_take(reader *r, const void *items, size_t n)
     return true;
 }
 
-/* Too many: every second one is enough for what is said of them. */
+/* Too many: every second one is enough for the statistics. */
 static void samples_thin(reader *r)
 {
     assay_trace *t = r->t;
@@ -834,6 +862,14 @@ static bool looks_take(reader *r, const void *items, size_t n)
     return true;
 }
 
+static bool stack_totals_take(reader *r, const void *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!as_trace_add_stack_total(r->t, (const as_stack_total *)items + i))
+            return false;
+    return true;
+}
+
 static bool memory_events_take(reader *r, const void *items, size_t n)
 {
     r->n.memory_events += n;
@@ -875,6 +911,7 @@ static const record_type turns = {AS_TURN_BYTES, sizeof(as_turn), turn_unpack, t
 static const record_type shots = {AS_SHOT_BYTES, sizeof(as_shot), shot_unpack, shots_take};
 static const record_type stack = {AS_STACK_BYTES, sizeof(as_trace_stack), stack_unpack, stack_take};
 static const record_type looks = {AS_LOOK_BYTES, sizeof(as_stack_sample), look_unpack, looks_take};
+static const record_type stack_totals = {AS_STACK_TOTAL_BYTES, sizeof(as_stack_total), stack_total_unpack, stack_totals_take};
 static const record_type memory_events = {AS_MEMORY_EVENT_BYTES, sizeof(as_memory_event), memory_event_unpack, memory_events_take};
 static const record_type progress = {AS_PROGRESS_BYTES, sizeof(double), progress_unpack, progress_take};
 static const record_type stage = {AS_STAGE_BYTES, sizeof(as_trace_stage), stage_unpack, stage_take};
@@ -892,7 +929,7 @@ static assay_status records_read(reader *r, const record_type *type, const uint8
     if (n % type->file_bytes)
         return lie(r, "%zu bytes are not a whole number of records of %zu bytes", n, type->file_bytes);
     n /= type->file_bytes;
-    size_t at_once = type == &stack ? 1 : BATCH; /* a stack may be called from the one before it */
+    size_t at_once = type == &stack ? 1 : BATCH; /* a stack may refer to the one just before it */
     for (r->item = 0; r->item < n;) {
         size_t count = n - r->item < at_once ? n - r->item : at_once;
         for (size_t i = 0; i < count; i++, r->item++, payload += type->file_bytes)
@@ -937,6 +974,7 @@ static const struct chunk_type {
     {"PLAC", JSON_EACH_OF_A_LIST, place_read, NULL},
     {"STCK", JSON_A_LIST, NULL, &stack},
     {"LOOK", JSON_A_LIST, NULL, &looks},
+    {"CALL", JSON_A_LIST, NULL, &stack_totals},
     {"MEMO", JSON_A_LIST, NULL, &memory_events},
     {"PROG", JSON_A_LIST, NULL, &progress},
     {"STAG", JSON_A_LIST, NULL, &stage},
@@ -967,7 +1005,7 @@ assay_status as_chunk_read(as_trace_follow *r, uint32_t version, const uint8_t *
     return ASSAY_OK;
 }
 
-/* Samples of blocks that were torn off belong to nobody. */
+/* Samples without their block, which was cut off, are dropped. */
 static void shots_trim(assay_trace *t)
 {
     uint64_t end = 0;
@@ -994,6 +1032,6 @@ assay_status as_chunks_end(as_trace_follow *r)
     memcpy(t->totals, r->totals, r->n_totals * sizeof *t->totals);
     t->n_totals = r->n_totals;
     if (t->n_totals != t->n_steps)
-        t->n_totals = 0; /* steps that came behind the last span */
+        t->n_totals = 0; /* steps that came after the last span */
     return ASSAY_OK;
 }

@@ -1,4 +1,4 @@
-/* trace_test.c - the trace in memory, and its file: there and back, cut anywhere, damaged everywhere. */
+/* trace_test.c - the trace in memory, and its file: saved and loaded, cut anywhere, damaged everywhere. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static assay_env *fake_env(void)
     return &env;
 }
 
-/* Two steps, two buffers, two sensors (one not available), a roof, and some of every record. */
+/* Two steps, two buffers, two sensors (one not available), a limit, and some of every record. */
 static assay_trace *small_trace(assay_env *env)
 {
     assay_trace *t;
@@ -288,9 +288,9 @@ Test(trace, ring_counts_what_it_drops)
     expect_eq(spans[1].thread, 3);
 }
 
-/* --- There and back --------------------------------------------------------------------------------------- */
+/* --- Saved and loaded --------------------------------------------------------------------------------------- */
 
-/* Saved and loaded, it is what it was; frees it. */
+/* Saves and loads it, and compares; frees it. */
 static void expect_comes_back(assay_env *env, assay_trace *t, const char *name)
 {
     const char  *path = as_test_path(name);
@@ -403,7 +403,7 @@ Test(trace, abandoned_file_is_a_partial_one)
     assay_trace_free(t);
 }
 
-/* --- Errors of the world ------------------------------------------------------------------------------------ */
+/* --- External errors ------------------------------------------------------------------------------------ */
 
 Test(trace, says_which_file_cannot_be_opened)
 {
@@ -433,7 +433,7 @@ Test(trace, says_when_the_disk_is_full)
     assay_trace_free(t);
 }
 
-/* Sets t->what to a fault and expects that saving names it and leaves no file. */
+/* Sets t->what to an invalid value and expects that saving reports it and leaves no file. */
 static void expect_unsaved(assay_env *env, const assay_trace *t, const char *part)
 {
     const char *path = as_test_path("unsaved.trace");
@@ -533,7 +533,7 @@ static uint8_t *small_bytes(assay_env *env, size_t *n)
     return bytes;
 }
 
-/* Where the first chunk of a type begins. */
+/* The offset of the first chunk of a type. */
 static size_t chunk_find(const uint8_t *data, size_t n, const char *type)
 {
     for (size_t at = AS_TRACE_HEAD_BYTES; at + AS_CHUNK_HEAD_BYTES <= n;) {
@@ -643,12 +643,12 @@ Test(trace, skips_chunks_of_a_type_it_does_not_know)
     expect_eq(t->n_spans, 3);
     assay_trace_free(t);
     t = NULL;
-    /* The end knows how many roofs there were. */
+    /* The end chunk states how many limits there were. */
     expect_fails(env, as_trace_parse(env, "news", bytes, n, &t), ASSAY_BAD_INPUT, "should have 1 roofs and has 0");
     free(bytes);
 }
 
-/* Writes value over `bytes` bytes at an offset of the first chunk of a type, with a right checksum. */
+/* Writes value over `bytes` bytes at an offset of the first chunk of a type, and corrects the checksum. */
 static void expect_lie(const char *type, size_t offset, const void *value, size_t length, const char *part)
 {
     assay_env   *env = fake_env();
@@ -723,7 +723,8 @@ static void expect_made_lie(const char *type, const char *payload, const char *p
     expect(!t);
 }
 
-/* Files from before limits told whose they are and whether they were disturbed: what is not said to be clean convicts nobody. */
+/* Older files do not state the device of a limit or whether it was disturbed: a limit that is not known to be clean refuses
+ * nothing. */
 Test(trace, reads_limits_of_older_files)
 {
     assay_env   *env = fake_env();
@@ -852,7 +853,7 @@ Test(trace, steps_without_inputs_load_and_inputs_that_fall_are_not_saved)
     const char  *chunks[] = {CLOCK, "STEP", STEP2("[0]"), NULL};
     expect_ok(env, chunks_parse(env, chunks, &t));
     expect_eq(t->steps[0].n_inputs, 0); /* the key was missing */
-    expect_str(t->steps[0].module, ""); /* that one, too: the trace is older than modules */
+    expect_str(t->steps[0].module, ""); /* this one, too: the trace is older than modules */
     expect_eq(t->steps[1].n_inputs, 1);
     expect_eq(t->steps[1].inputs[0], 0);
     expect_eq(as_trace_add_step(t, &(as_trace_step){.name = "x", .inputs = (const int[]){1, 0}, .n_inputs = 2}), 2);
@@ -863,7 +864,7 @@ Test(trace, steps_without_inputs_load_and_inputs_that_fall_are_not_saved)
 
 /* --- Everything that a trace has ------------------------------------------------------------------------ */
 
-/* Fills the fields of a table with values of which no two are alike, and compares them. */
+/* Fills the fields of a table with distinct values, and compares them. */
 static void fields_fill(void *item, const as_field *fields, uint64_t *seed)
 {
     for (const as_field *f = fields; f->key; f++) {
@@ -912,7 +913,7 @@ static void cover_fields(unsigned char *covered, const as_field *fields)
         cover(covered, f->at, field_size(f));
 }
 
-/* A byte that no table and no list below names is a field that was forgotten, or padding: at most 7 bytes that end where the next begins. */
+/* A byte that no table and no list below covers is a forgotten field, or padding: at most 7 bytes before the next field. */
 static void expect_covered(const unsigned char *covered, size_t n, size_t n_padding)
 {
     size_t open = 0;
@@ -924,7 +925,7 @@ static void expect_covered(const unsigned char *covered, size_t n, size_t n_padd
 #define COVER(member)     cover(covered, offsetof(assay_trace, member), sizeof(((assay_trace *)0)->member))
 #define COVER_LIST(items) (COVER(items), COVER(n_##items), COVER(cap_##items))
 
-/* When this fails, a field was added to the trace: give it a place in the file (trace_fields.c), and it is covered. */
+/* When this fails, a field was added to the trace: add it to the file (trace_fields.c), and it is covered. */
 Test(trace, every_field_has_a_place_in_the_file)
 {
     unsigned char covered[sizeof(assay_trace)] = {0};
@@ -934,18 +935,19 @@ Test(trace, every_field_has_a_place_in_the_file)
     COVER_LIST(notes), COVER_LIST(steps), COVER_LIST(buffers), COVER_LIST(sensors), COVER_LIST(roofs), COVER_LIST(spans);
     COVER_LIST(samples), COVER_LIST(warmup), COVER_LIST(readings), COVER_LIST(metrics), COVER_LIST(marks), COVER_LIST(turns);
     COVER_LIST(shots), COVER_LIST(contexts), COVER_LIST(frames), COVER_LIST(stacks), COVER_LIST(lanes), COVER_LIST(places);
-    COVER_LIST(looks), COVER_LIST(memory_events), COVER(frame_index), COVER(stack_index), COVER(user_spans_left);
+    COVER_LIST(looks), COVER_LIST(stack_totals), COVER_LIST(memory_events), COVER(frame_index), COVER(stack_index),
+        COVER(user_spans_left);
     size_t after_complete = offsetof(assay_trace, detail) - offsetof(assay_trace, complete) - sizeof(bool);
-    size_t after_state = 4, after_arms = 4, after_by_cpu = 3;
+    size_t after_arms = 4, after_by_cpu = 3;
     size_t after_print = offsetof(assay_trace, origin) - offsetof(assay_trace, fingerprint) - 17;
-    size_t padding = after_complete + after_state + after_arms + after_by_cpu + after_print;
+    size_t padding = after_complete + after_arms + after_by_cpu + after_print;
     expect_covered(covered, sizeof covered, padding);
     unsigned char arm[sizeof(as_trace_arm)] = {0};
     cover_fields(arm, as_arm_fields);
-    expect_covered(arm, sizeof arm, 10); /* behind the two flags of the limit, and behind the kind of work */
+    expect_covered(arm, sizeof arm, 10); /* after the two flags of the limit, and after the kind of work */
 }
 
-/* Some of every record and every scalar with a value of its own. */
+/* Some of every record, and every scalar with a distinct value. */
 static assay_trace *full_trace(assay_env *env)
 {
     assay_trace *t = small_trace(env);
@@ -1046,7 +1048,7 @@ Test(trace, is_followed_however_its_bytes_are_split)
     free(bytes);
 }
 
-/* What the whole chunks before `cut` hold: the turns among them. */
+/* The number of turns in the complete chunks before `cut`. */
 static size_t turns_before(const uint8_t *data, size_t cut)
 {
     size_t n = 0;
@@ -1144,7 +1146,7 @@ Test(trace, a_pipe_is_followed_while_it_is_written_and_what_is_taken_is_not_kept
     assay_trace_free(t);
 }
 
-/* The end of a file is not the end of the record: who follows it is told "quiet", and later that it grew. */
+/* The end of a file is not the end of the record: a follower gets QUIET, and later GREW. */
 Test(trace, a_file_is_followed_while_it_grows)
 {
     assay_env         *env = fake_env();
@@ -1169,7 +1171,7 @@ Test(trace, a_file_is_followed_while_it_grows)
         expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
         expect_eq(news, AS_FOLLOW_GREW);
         expect(!as_trace_follow_ended(f));
-        expect_eq(as_trace_follow_trace(f)->n_spans, 0); /* what is taken is not kept */
+        expect_eq(as_trace_follow_trace(f)->n_spans, 0); /* records that a function takes are not kept */
     }
     expect_ok(env, as_trace_writer_close(env, w, t));
     expect_ok(env, as_trace_follow_poll(env, f, fd, 0, &news));
@@ -1180,7 +1182,7 @@ Test(trace, a_file_is_followed_while_it_grows)
     assay_trace_free(t);
 }
 
-/* Runs that are kept are kept whole; the others count in the totals, though no list of totals was there. */
+/* Kept runs are complete; the others count in the totals, even without a list of totals. */
 Test(trace, a_reader_keeps_the_first_runs_and_folds_the_others)
 {
     assay_env         *env = fake_env();

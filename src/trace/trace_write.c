@@ -1,10 +1,10 @@
-/* trace_write.c - writes traces: whole (assay_trace_save, as_trace_bytes) or growing while they are recorded.
+/* trace_write.c - writes traces: at once (assay_trace_save, as_trace_bytes) or growing while they are recorded.
  *
- * All write the same chunks with the same code; a growing one only has more and smaller ones.  What refers to something comes after it
- * (spans after steps, readings after sensors, turns after their samples), so a reader needs one pass.
+ * All write the same chunks with the same code; a growing trace only has more and smaller ones.  A record comes after what it
+ * refers to (spans after steps, readings after sensors, turns after their samples), so a reader needs one pass.
  *
- * Chunks are made in one buffer and leave it whole.  Records are packed where they will be sent from, and their sum is taken
- * while they are in the cache: docs/decisions/0015-one-record.md has what an event costs. */
+ * Chunks are made in one buffer and leave it complete.  Records are packed where they are sent from, and their checksum is
+ * computed while they are in the cache: docs/decisions/0015-one-record.md gives the cost of an event. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -24,23 +24,23 @@ enum {
     FRAME_BYTES = AS_CHUNK_HEAD_BYTES + 8 + AS_CRC_BYTES
 };
 
-/* How much of a trace is in the stream already: of what is a list in the trace, up to where; and records in all. */
+/* How much of a trace is in the stream already: for lists, up to which index; and the number of all records. */
 typedef struct sent {
     size_t notes, steps, buffers, sensors, roofs, marks, spans, samples, warmup, readings, metrics, turns, shots;
-    size_t contexts, frames, stacks, lanes, places, looks, memory_events;
+    size_t contexts, frames, stacks, lanes, places, looks, stack_totals, memory_events;
 } sent;
 
 struct as_trace_writer {
     assay_env    *env;
     char         *path;
-    int           fd; /* -1: the buffer grows, and is all there is */
+    int           fd; /* -1: the buffer grows and holds everything */
     bool          owns, failed, has_clock;
     int           error;      /* of the write that failed */
-    uint64_t      good_bytes; /* whole chunks that have left */
+    uint64_t      good_bytes; /* bytes of complete chunks that were sent */
     uint8_t      *buffer;
     size_t        n, capacity;
     sent          of_trace, in_all;
-    uint64_t      scalars_hash, arms_hash; /* of their text when it was last written; 0: never */
+    uint64_t      scalars_hash, arms_hash; /* of their text as last written; 0: never */
     as_turns_seen turns;
     char        **names; /* of metrics: name and unit, one after the other */
     size_t        n_names, cap_names, last_name;
@@ -48,7 +48,8 @@ struct as_trace_writer {
 
 /* --- Bytes ------------------------------------------------------------------------------------------- */
 
-/* Sends what the buffer holds, which is whole chunks.  Errors stay in the writer and are told at the end of an append. */
+/* Sends the contents of the buffer, which are complete chunks.  Errors stay in the writer and are reported at the end of an
+ * append. */
 static void drain(as_trace_writer *w)
 {
     size_t at = 0;
@@ -65,7 +66,7 @@ static void drain(as_trace_writer *w)
     w->n = 0;
 }
 
-/* Room for a chunk of so many bytes; NULL: no memory. */
+/* Room for a chunk of this many bytes; NULL: no memory. */
 static uint8_t *room(as_trace_writer *w, size_t n)
 {
     if (w->n && w->n + n > BUFFER_BYTES)
@@ -81,7 +82,7 @@ static uint8_t *room(as_trace_writer *w, size_t n)
     return w->buffer + w->n;
 }
 
-/* A payload of n bytes lies behind the room for the head of its chunk: this makes it one. */
+/* Makes a chunk of a payload of n bytes, before which there is room for the chunk's head. */
 static void seal(as_trace_writer *w, const char *type, size_t n)
 {
     uint8_t *head = w->buffer + w->n, *tail = head + AS_CHUNK_HEAD_BYTES + n;
@@ -111,7 +112,7 @@ static assay_status chunk_put(as_trace_writer *w, const char *type, const void *
 
 /* --- JSON -------------------------------------------------------------------------------------------- */
 
-/* A JSON payload grows in memory, because the length goes before it. */
+/* A JSON payload is built in memory, because its length comes first. */
 typedef struct json_chunk {
     char   *data;
     size_t  n;
@@ -129,7 +130,7 @@ static assay_status json_open(as_trace_writer *s, const char *type, json_chunk *
     return ASSAY_OK;
 }
 
-/* False: no memory.  The data are the caller's to free in any case. */
+/* False: no memory.  The caller frees the data in any case. */
 static bool json_close(json_chunk *c)
 {
     as_json_finish(&c->w);
@@ -158,7 +159,7 @@ static void put_u64(as_json *w, const char *key, uint64_t value)
     }
 }
 
-/* NaN is null; the infinities, which JSON has not either, are text. */
+/* NaN is null; infinities, which JSON does not have either, are text. */
 static void put_f64(as_json *w, const char *key, double value)
 {
     as_json_key(w, key);
@@ -189,7 +190,7 @@ static void fields_put(as_json *w, const void *item, const as_field *fields)
     }
 }
 
-/* A number that has no word cannot be written. */
+/* An enum value without a word cannot be written. */
 static const char *wordless(const void *item, const as_field *fields)
 {
     for (const as_field *f = fields; f->key; f++)
@@ -446,6 +447,19 @@ static bool look_pack(as_trace_writer *s, uint8_t *p, const assay_trace *t, cons
     return as_look_ok(t, x, why);
 }
 
+static bool stack_total_pack(as_trace_writer *s, uint8_t *p, const assay_trace *t, const void *item, char *why)
+{
+    const as_stack_total *x = item;
+    const uint64_t        counts[] = {x->count, x->sum_ticks, x->min_ticks, x->max_ticks, x->flops, x->bytes};
+    (void)s;
+    for (size_t i = 0; i < AS_COUNT(counts); i++)
+        as_le64_put(p + 8 * i, counts[i]);
+    as_le32_put(p + 48, x->stack);
+    as_le32_put(p + 52, x->lane);
+    as_le64_put(p + 56, 0);
+    return as_stack_total_ok(t, x, why);
+}
+
 static bool memory_event_pack(as_trace_writer *s, uint8_t *p, const assay_trace *t, const void *item, char *why)
 {
     const as_memory_event *x = item;
@@ -463,7 +477,7 @@ static bool memory_event_pack(as_trace_writer *s, uint8_t *p, const assay_trace 
 
 typedef struct record_type {
     const char *type, *what;
-    size_t      item_bytes, file_bytes; /* in memory, in the file */
+    size_t      item_bytes, file_bytes; /* size in memory, in the file */
     size_t      in_all;                 /* its count in `sent` */
     bool (*pack)(as_trace_writer *s, uint8_t *p, const assay_trace *t, const void *item, char *why);
 } record_type;
@@ -481,6 +495,8 @@ static const record_type shots = {"SHOT", "sample of a block", sizeof(as_shot), 
 
 static const record_type stacks = {"STCK", "stack", sizeof(as_trace_stack), AS_STACK_BYTES, offsetof(sent, stacks), stack_pack};
 static const record_type looks = {"LOOK", "stack sample", sizeof(as_stack_sample), AS_LOOK_BYTES, offsetof(sent, looks), look_pack};
+static const record_type stack_totals = {
+    "CALL", "total of a stack", sizeof(as_stack_total), AS_STACK_TOTAL_BYTES, offsetof(sent, stack_totals), stack_total_pack};
 static const record_type memory_events = {
     "MEMO", "memory event", sizeof(as_memory_event), AS_MEMORY_EVENT_BYTES, offsetof(sent, memory_events), memory_event_pack};
 
@@ -505,13 +521,13 @@ static inline __attribute__((always_inline)) assay_status records_put_as(as_trac
     return ASSAY_OK;
 }
 
-/* Spans are most of a record: for them the compiler puts the packing into the loop. */
+/* Most records are spans: for them the compiler inlines the packing into the loop. */
 static assay_status records_put(as_trace_writer *s, const assay_trace *t, const record_type *type, const void *items, size_t n)
 {
     return type == &spans ? records_put_as(s, t, &spans, items, n) : records_put_as(s, t, type, items, n);
 }
 
-/* Those of a list in the trace that are not in the stream yet. */
+/* The records of a list in the trace that are not in the stream yet. */
 static assay_status list_put(as_trace_writer *s, const assay_trace *t, const record_type *type, const void *items, size_t n)
 {
     size_t *done = (size_t *)(void *)((char *)&s->of_trace + type->in_all);
@@ -529,7 +545,7 @@ static bool name_is(const as_trace_writer *s, size_t i, const as_trace_metric *m
     return !strcmp(s->names[2 * i], m->name) && !strcmp(s->names[2 * i + 1], m->unit);
 }
 
-/* Metrics come in the same order step by step: the next name is most often the one behind the last. */
+/* Metrics usually come in the same order in every step: the next name is most often the one after the last. */
 static size_t name_find(as_trace_writer *s, const as_trace_metric *m)
 {
     for (size_t k = 1; k <= s->n_names; k++) {
@@ -561,7 +577,7 @@ static bool name_add(as_trace_writer *s, const as_trace_metric *m)
     return true;
 }
 
-/* The names that these metrics are the first to have. */
+/* The names that appear in these metrics for the first time. */
 static assay_status names_put(as_trace_writer *s, const as_trace_metric *m, size_t n)
 {
     json_chunk c;
@@ -585,7 +601,7 @@ static assay_status names_put(as_trace_writer *s, const as_trace_metric *m, size
 
 /* --- What changes as a whole --------------------------------------------------------------------------- */
 
-/* Written again whenever it has changed: the last one counts, and a file cut short has some. */
+/* Written again whenever it changes: the last one counts, and even a file that was cut short has one. */
 static assay_status changed_put(as_trace_writer *s, const char *type, json_chunk *c, uint64_t *hash)
 {
     assay_status status = json_close(c) ? ASSAY_OK : no_room(s, type);
@@ -651,10 +667,11 @@ static assay_status news_put(as_trace_writer *s, const assay_trace *t)
         AS_TRY(names_put(s, t->metrics + done->metrics, t->n_metrics - done->metrics));
     AS_TRY(list_put(s, t, &metrics, t->metrics, t->n_metrics));
     AS_TRY(list_put(s, t, &looks, t->looks, t->n_looks));
+    AS_TRY(list_put(s, t, &stack_totals, t->stack_totals, t->n_stack_totals));
     AS_TRY(list_put(s, t, &memory_events, t->memory_events, t->n_memory_events));
     AS_TRY(list_put(s, t, &shots, t->shots, t->n_shots));
     AS_TRY(list_put(s, t, &turns, t->turns, t->n_turns));
-    return scalars_put(s, t); /* behind the records that it counts */
+    return scalars_put(s, t); /* after the records that it counts */
 }
 
 static assay_status totals_put(as_trace_writer *s, const assay_trace *t)
@@ -679,7 +696,7 @@ static assay_status totals_put(as_trace_writer *s, const assay_trace *t)
     return json_put(s, "TOTL", &c);
 }
 
-/* How many of each there must have been, so that a chunk that went missing is noticed. */
+/* The number of each kind of record, so that a missing chunk is detected. */
 static assay_status end_put(as_trace_writer *s)
 {
     json_chunk c;
@@ -704,12 +721,13 @@ static assay_status end_put(as_trace_writer *s)
     put_u64(&c.w, "places", s->of_trace.places);
     put_u64(&c.w, "stacks", s->in_all.stacks);
     put_u64(&c.w, "looks", s->in_all.looks);
+    put_u64(&c.w, "stack_totals", s->in_all.stack_totals);
     put_u64(&c.w, "memory_events", s->in_all.memory_events);
     as_json_object_end(&c.w);
     return json_put(s, "END ", &c);
 }
 
-/* A trace that was read from a stream cut short stays one: writing it does not make it complete. */
+/* A trace from a stream that was cut short stays incomplete when it is written again. */
 static assay_status rest_put(as_trace_writer *s, const assay_trace *t)
 {
     AS_TRY(news_put(s, t));
@@ -731,7 +749,8 @@ static void writer_free(as_trace_writer *w)
     free(w);
 }
 
-/* Chunks half sent are cut off again: the next one behind them would make a file unreadable, not short.  A pipe stays torn. */
+/* Partly sent chunks are cut off again: another chunk after them would make the file unreadable instead of short.  A pipe stays
+ * torn. */
 static void writer_cut(as_trace_writer *w)
 {
     struct stat st;
@@ -742,7 +761,7 @@ static void writer_cut(as_trace_writer *w)
     }
 }
 
-/* What was added becomes visible, or nothing more is written. */
+/* Makes additions visible; after a failure nothing more is written. */
 static assay_status writer_flush(assay_env *env, as_trace_writer *w, assay_status status)
 {
     if (status == ASSAY_OK)

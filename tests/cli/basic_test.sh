@@ -55,6 +55,7 @@ walk() { # VERB: its commands
     export) t "export" fits 0 assay export mlp-small --onnx m.onnx ;;
     wiring) t "wiring" fits 0 assay wiring autoncp:units=28,out=4 --input 20 && t "a small wiring" fits 0 assay wiring full:units=8,out=4 ;;
     bench) t "bench of 200 cases" fits 0 assay bench softmax --sizes "$sizes" $null --runs 3 --store none && t "bench of one" fits 0 assay bench mlp-small $null --runs 3 --store none ;;
+    record) t "record" bash -c "'$ASSAY' record --store none -- true >rec.out 2>&1 || [ \$? = 5 ]; [ \$(wc -l <rec.out) -le 25 ]" ;; # 5: no recorder here
     noise) t "noise" fits 0 assay noise --budget 200ms --store none ;;
     selftest) t "selftest" fits 0 assay selftest --stats --cells compute --state counted.jsonl ;;
     compare) ;; # compare_golden_test.sh

@@ -4,10 +4,10 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 lib=$(dirname "$ASSAY")/libassay.a
 # The compiler and the sanitiser of the library under test are in its folder's name.
 case $ASSAY in *clang-address-undefined*) cc="clang -fsanitize=address,undefined" ;; *clang*) cc=clang ;; *) cc=gcc ;; esac
-foreign=$(for p in jansson OpenCL sqlite3; do pkg-config --exists $p && pkg-config --libs $p; done)
+foreign=$(for p in jansson OpenCL sqlite3 libdw; do pkg-config --exists $p && pkg-config --libs $p; done)
 
 # --- The header and the examples ---
-functions() { sed -n 's/^[a-z].*[ *]\(assay_[a-z_]*\)(.*/\1/p' "$root/include/assay.h"; }
+functions() { sed -n '/^static inline/d; s/^[a-z].*[ *]\(assay_[a-z_]*\)(.*/\1/p' "$root/include/assay.h"; }
 all_used() {
     [ "$(functions | wc -l)" -gt 50 ] || { echo "the header's functions cannot be read"; return 1; }
     local name unused=
@@ -102,6 +102,12 @@ t "the file is a model" assay run m.onnx
 t "the parameters fit" assay run mlp:sizes=3x5 --weights m.safetensors
 t "export says what is wrong" says_no nothing ./export nothing m.onnx m.safetensors
 
+t "session prints where the time of a program went" gives '^[0-9]+ spans, [0-9]+ ns each' ./session 50 s.trace
+t "its spans are all counted: 50 rounds of three, 50 reads, one product" grep -q '^201 spans' g.out
+t "its report has operations and numbers" bash -c "grep -q matmul g.out && grep -q 'last product' g.out && grep -q 'Numbers of the program' g.out"
+t "assay reports its record" says "Operations" report s.trace
+t "session says what is wrong" bash -c "./session 5 /nowhere/s.trace 2>&1 | grep -q '/nowhere/s.trace'"
+
 # --- The laboratory ---
 t "bench prints a row per case" gives 'softmax' ./bench matmul:size=16x16 softmax:size=16x16
 t "bench prints numbers" grep -qE '^  .* [0-9.e+]+ ns$' g.out
@@ -117,8 +123,25 @@ speaker 1200 new
 t "programs are compared" gives 'as measured:' ./programs ./old ./new c.json
 t "and judged again by another margin" bash -c "sed -n '1,/if only/p' g.out | grep -q 'SLOWER' && sed '1,/if only/d' g.out | grep -q 'SAME'"
 t "programs says what is wrong" says_no nosuch ./programs ./old ./nosuch c.json
+if "$ASSAY" record --store none --quiet -- true 2>/dev/null; then # else nothing can be recorded here
+    t "record says how much of the time a program runs" gives "of the time" ./record sleep 0.1
+fi
+t "record says what is wrong" says_no nosuch ./record nosuch-program
 t "noise says what can be seen" gives . ./noise 600ms
 t "noise says what is wrong" says_no soon ./noise soon
+
+t "lists prints the parts" gives '^in:	kernel	gemm_f32' ./lists models circuit.json
+t "and the list that was asked for" grep -q '^models:	mlp' g.out
+t "and the version" grep -qE '^build:	[0-9.]+	' g.out
+t "the circuit is that of assay wiring" bash -c "'$ASSAY' wiring autoncp:units=16,out=4 --input 4 --json - | cmp - circuit.json"
+t "lists says what is wrong" says_no "nothing to list under 'nothing'" ./lists nothing c2.json
+t "and writes nothing then" test ! -e c2.json
+for i in 1 2; do printf '{"cell": "programs", "count": "alarms", "hit": false}\n{"cell": "programs", "count": "power", "hit": true}\n'; done >few.jsonl
+printf '{"cell": "programs", "count": "power", "hit": true}\n' >>few.jsonl
+t "selftest goes on from what was counted, with two processes of its own" \
+    bash -c "./selftest programs few.jsonl >g.out 2>g.err; [ \$? -le 1 ] && grep -qE '^programs	.*	3	' g.out && wc -l <few.jsonl | grep -qx 6 || { cat g.out g.err; exit 1; }"
+t "selftest answers as a candidate" bash -c "printf 'hash\nend\n' | ./selftest selftest --arm compute:0 | grep -q '^assay-arm 1'"
+t "selftest says what is wrong" says_no "unknown cell 'nothing'" ./selftest nothing s.jsonl
 
 if has_store; then
     t "guard keeps a program" ./guard s.db save-program next ./old

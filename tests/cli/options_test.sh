@@ -52,6 +52,14 @@ arguments() { # the rest of a command line that works for a verb
 while read -r verb option value example _; do
     case $store-$verb in no-baseline|no-check|no-history|no-runs) continue ;; esac
     case $verb-$option in
+    record-pid) # of a process that is there
+        sleep 60 & sleeper=$!
+        t "$verb --$option is read" bash -c "'$ASSAY' record --store none --time 50ms -p $sleeper || [ \$? = 5 ]"
+        kill $sleeper
+        continue ;;
+    record-memory|record-quiet) t "$verb --$option is read" bash -c "'$ASSAY' record --store none --$option -- true || [ \$? = 5 ]"; continue ;;
+    record-store) t "$verb --$option is read" bash -c "'$ASSAY' record --store s.db -- true || [ \$? = 5 ]"; continue ;;
+    record-*) t "$verb --$option is read" bash -c "'$ASSAY' record --store none --$option '$example' -- true || [ \$? = 5 ]"; continue ;; # 5: no recorder here
     compare-device) t "$verb --$option is read" assay compare mlp-small --vary batch=1,2 --device null --budget 50ms --store none; continue ;;
     compare-vary) t "$verb --$option is read" assay compare mlp-small --device null --vary batch=1,2 --budget 50ms --store none; continue ;;
     compare-devices) t "$verb --$option is read" assay $verb $(arguments $verb); continue ;;

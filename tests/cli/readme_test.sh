@@ -17,6 +17,7 @@ commands() { # FILE: the lines of its blocks of shell, without what is said abou
 runs() {
     timeout 300 bash -c "$1" </dev/null
     local code=$?
+    case "$1" in "assay record "*) [ $code = 0 ] || [ $code = 5 ]; return ;; esac # 5: nothing can be recorded here
     case "$1" in "assay check "*|"assay selftest "*) [ $code = 0 ] || [ $code = 1 ] || [ $code = 3 ] || [ $code = 4 ] ;; *) [ $code = 0 ] ;; esac
 }
 n=0

@@ -1,5 +1,5 @@
 #!/bin/bash
-# words_test.sh - the program, its documents and its man pages use the words of docs/words.md and no others.
+# words_test.sh - the program, its documents, its man pages and the comments of its code use the words of docs/words.md.
 . "$(dirname "$0")/lib.sh"
 cd "$(dirname "$0")/../.." || exit 2
 command -v python3 >/dev/null 2>&1 || { finish; exit; }
@@ -22,7 +22,10 @@ t "in the label of a column" finds "arm" '"choice|arm",'
 t "and \"is no\"" finds "is no number" 'say("%s is no number");'
 t "and \"a\" for \"per\"" finds "ns a span" 'say("30 ns a span");'
 t "a key is left alone" passes 'key("roofs"); key("arm%d|%s"); key("books.wall");'
-t "and a comment" passes '/* the arm of a trial */ say("a candidate");'
+t "and a name of the code in a comment" passes '/* the arm of a trial, there is no other */ say("a candidate");'
+t "but not \"is no\" in a comment" finds "is no number" $'/* what is\n * no number */'
+t "nor \"a row a case\"" finds "a row a case" '/* a row a case */'
+t "nor the slow truth" finds "slow truth" $'int n; // by the slow truth'
 
 t "a forbidden word is found in a document, with its paragraph" finds_in d.md 'd.md:3: "slow truth"' $'# Title\n\ncompared by the slow\ntruth of it'
 t "in a table" finds_in d.md 'd.md:2: "arm"' $'| a | b |\n| an arm | 2 |'

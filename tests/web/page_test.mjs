@@ -150,12 +150,12 @@ await test('five columns are in sight, the others behind a toggle', 'deep', asyn
 await test('long tables show 25 rows, all on demand, and are searched whole', 'deep', async page => {
   const seen = () => page.$$eval(steps + ' table', l => [...l[0].tBodies[0].rows].filter(r => r.checkVisibility()).length);
   expect(await seen() === 25, await seen() + ' rows');
-  await page.fill(steps + ' .search', 'fc199');
+  await page.fill(steps + ' .search', 'fc99');
   expect(await seen() === 1, await seen() + ' rows found');
-  expect((await page.textContent(steps + ' output')) === '1 of 200', await page.textContent(steps + ' output'));
+  expect((await page.textContent(steps + ' output')) === '1 of 201', await page.textContent(steps + ' output'));
   await page.fill(steps + ' .search', '');
   await page.click(steps + ' button:has-text("rows")');
-  expect(await seen() === 200, await seen() + ' rows in all');
+  expect(await seen() === 201, await seen() + ' rows in all');
 }, { hash: '#layers' });
 await test('a sentence of many rows is whole in each', 'deep', async page => expect(await page.$$eval('td[data-same]', l => l.length > 10 && l.every(c => c.textContent.length > 28)), 'as above'));
 await test('a number says where it comes from when the pointer rests on it', 'cnn', async page => {

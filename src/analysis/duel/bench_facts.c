@@ -1,4 +1,4 @@
-/* bench_facts.c - one row a case: how long, how fast, how near its roof, and whether to believe it. */
+/* bench_facts.c - one row per case: its time, its rate, its share of the limit, and whether to believe it. */
 
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "analysis/duel/duel_facts.h"
 #include "trace/limit.h"
 
-/* Why a row has no numbers; NULL: it has. */
+/* Why a row has no numbers; NULL: it has numbers. */
 static const char *why_none(assay_facts *f, const as_bench_row *row)
 {
     const assay_trace *t = row->trial;
@@ -23,7 +23,7 @@ static const char *state_of(const as_bench_row *row)
     return row->refusal ? as_trace_state_text(AS_TRACE_REFUSED) : as_trace_state_text(row->trial->state);
 }
 
-/* Work a second out of the time of a call: the bounds change sides. */
+/* Work per second from the time of a call: the upper bound of the time gives the lower bound of the rate. */
 static assay_metric rate(const as_bench_row *row, double work, const char *unit, const char *formula, const char *none,
                          const char *reason)
 {
@@ -46,7 +46,7 @@ static assay_metric median(const as_bench_row *row, const char *none)
                               none ? none : "nothing was measured");
 }
 
-/* A share above 1 is never told as a number: it is at its limit, or the reason says what it is. */
+/* A share above 1 is never shown as a number: either the case is at its limit, or the reason says what it is. */
 static assay_metric limit_share(assay_facts *f, const as_bench_row *row, const char *none)
 {
     const as_limit *l = &row->trial->arms[row->arm].limit;
@@ -95,7 +95,7 @@ static void row_add(assay_facts *f, as_table *t, const as_bench_row *row)
         });
 }
 
-/* What the reader must know beside the row. */
+/* What the reader must know in addition to the row. */
 static void findings_add(assay_facts *f, as_fact_group *g, const as_bench_row *row)
 {
     const char *name = row->trial->name;

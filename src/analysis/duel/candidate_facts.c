@@ -1,12 +1,12 @@
-/* candidate_facts.c - the candidates of comparisons one per row, and what trust in the verdicts stands on: tables "candidates" and "checks" of
- * the group "compare". */
+/* candidate_facts.c - the candidates of comparisons, one per row, and the checks that support the verdicts: tables "candidates"
+ * and "checks" of the group "compare". */
 #include <math.h>
 #include <string.h>
 
 #include "analysis/duel/duel_facts.h"
 #include "analysis/trace/evidence.h"
 
-#define MANY_BLOCKS 0.05 /* so many disturbed ones are told */
+#define MANY_BLOCKS 0.05 /* share of disturbed blocks from which on it is reported */
 
 /* --- Candidates --------------------------------------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ static assay_metric per_item(const assay_metric *time, double items)
                              "time of a call / items of a call", "the number of items per call is not known");
 }
 
-/* d: of a comparison that the arm is part of; first: it is the one that others are compared with. */
+/* d: a comparison that the candidate is part of; first: the others are compared with this candidate. */
 static void candidate_add(assay_facts *f, as_table *t, const as_duel_row *row, bool first)
 {
     const as_duel      *d = &row->duel;
@@ -60,18 +60,18 @@ static void candidate_add(assay_facts *f, as_table *t, const as_duel_row *row, b
 
 /* --- Checks ------------------------------------------------------------------------------------------------- */
 
-/* What all trials together say; each trial once. */
+/* Summary over all trials; each trial counts once. */
 typedef struct census {
     size_t      n_trials, n_arms, n_compared, n_turns;
-    double      error;            /* the largest from the reference */
-    bool        programs, hashes; /* programs: their answers are known by hashes alone; hashes: all have one */
-    bool        differ;           /* some hashes do */
+    double      error;            /* the largest difference from the reference code */
+    bool        programs, hashes; /* programs: only hashes of their answers are known; hashes: all have one */
+    bool        differ;           /* some hashes differ */
     bool        partial;
-    const char *elsewhere, *slow; /* a candidate of which its device ran a part only, one that runs reference code; NULL: none */
+    const char *elsewhere, *slow; /* a candidate that its device ran only in part; one that runs reference code; NULL: none */
     double      disturbed;        /* share of the blocks: the worst trial */
     bool        probed;
     bool        drifts; /* the speed of a candidate changed while it was measured */
-    double      luck;   /* launches differ by so much; 0: no more than their rounds do */
+    double      luck;   /* by how much launches differ; 0: no more than their rounds */
     double      visible;
     size_t      n_open; /* comparisons that found no difference, or could not tell */
 } census;
@@ -146,7 +146,8 @@ static void checks_add(assay_facts *f, as_fact_group *g, const census *c)
               as_say(f, "other programs used the machine (%.0f %% of the blocks)", 100 * c->disturbed));
     else if (c->probed)
         check(f, t, "machine", AS_LEVEL_GOOD, "machine idle");
-    if (c->n_open && isfinite(c->visible) && c->visible > 0) /* what was found is not doubted by what might have been missed */
+    if (c->n_open && isfinite(c->visible) && c->visible > 0) /* a difference that was found does not depend on the smallest
+                                                              * detectable change */
         check(f, t, "noise", AS_LEVEL_GOOD,
               as_say(f, "smallest detectable change %.*f %%", c->visible < .01 ? 1 : 0, 100 * c->visible));
     if (c->elsewhere)
@@ -175,4 +176,5 @@ void as_candidates_add(assay_facts *f, const as_duel_row *rows, size_t n)
     }
     if (n)
         checks_add(f, g, &c);
+    as_rates_add(f, rows, n);
 }

@@ -1,4 +1,4 @@
-/* check_facts.c - deciding a suite, and saying it. */
+/* check_facts.c - decides a suite and reports the decision. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ bool as_fail_on_read(const char *text, as_fail_on *out)
 
 /* --- Deciding ------------------------------------------------------------------------------------------------ */
 
-/* A p that holds although the trial may have stopped early: then it is 1 / e, which holds at every look. */
+/* A p-value that stays valid when the trial stopped early: then it is 1 / e, which is valid at every look. */
 static double p_of(double p, double ln_e, bool early)
 {
     double value = early ? exp(-ln_e) : p;
@@ -51,7 +51,7 @@ typedef struct many {
     size_t *scratch;
 } many;
 
-/* One side of the suite: marks what is found on it as a discovery, counts what e-BH would find. */
+/* One side of the suite: marks the discoveries on it and counts what e-BH would find. */
 static size_t side_decide(as_check_case *cases, size_t n, as_verdict side, double q, const many *m)
 {
     for (size_t i = 0; i < n; i++) {
@@ -98,7 +98,7 @@ static void case_decide(as_check_case *c, const as_duel_rules *rules, size_t n, 
     }
 }
 
-/* What is proved comes before what is missing: a regression is a regression although another case failed. */
+/* What is proved comes before what is missing: a regression stays a regression when another case failed. */
 static as_check_overall overall_of(const as_check_result *r)
 {
     if (r->n_critical)
@@ -188,10 +188,10 @@ static void row_add(assay_facts *f, as_table *t, const as_check_case *c)
         });
 }
 
-/* What machines read: a row a case, whole sentences. */
+/* For programs that read it: one row per case, whole sentences. */
 static void annotation_add(assay_facts *f, as_table *t, const as_check_case *c)
 {
-    const char *detail = c->duel && !c->failure ? c->reason : ""; /* else it is the line */
+    const char *detail = c->duel && !c->failure ? c->reason : ""; /* otherwise the line says it already */
     for (int i = 0; c->duel && !c->failure && i < c->duel->n_reasons; i++)
         detail = as_say(f, "%s; %s", detail, c->duel->reasons[i]);
     as_facts_row(f, t,
@@ -214,7 +214,7 @@ static void headline_add(assay_facts *f, as_fact_group *g, const as_check_result
                   r->counts[AS_CHECK_IMPROVEMENT], r->counts[AS_CHECK_UNSTABLE], r->counts[AS_CHECK_FAILED]);
 }
 
-/* The loudest first, passes not at all: the table has them. */
+/* The most severe first; passes are left out because the table has them. */
 static void findings_add(assay_facts *f, as_fact_group *g, const as_check_result *r)
 {
     static const struct {

@@ -63,7 +63,7 @@ Test(check, every_verdict_has_its_status)
     assay_env_free(env);
 }
 
-/* Not slower above the threshold is a pass, although faster or same was not told apart. */
+/* "Not slower by more than the threshold" is a pass, even if faster and same could not be told apart. */
 Test(check, what_cannot_be_slower_passes)
 {
     assay_env *env = env_new();
@@ -95,7 +95,7 @@ Test(check, one_weak_finding_among_many_cases_is_no_regression)
     expect_eq(cases[7].status, AS_CHECK_REGRESSION);
     r = decided(env, cases + 7, 1, AS_FAIL_ON_SLOWER);
     expect_eq(r.exit_code, 1);
-    /* One that stopped early counts by 1 / e, its p being no longer valid. */
+    /* A trial that stopped early counts by 1 / e, because its p-value is no longer valid. */
     strong.early = true, strong.ln_e_slower = 4.7, strong.p_slower = 1e-9;
     r = decided(env, cases, 100, AS_FAIL_ON_SLOWER);
     expect_eq(cases[7].status, AS_CHECK_UNSTABLE);

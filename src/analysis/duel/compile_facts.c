@@ -1,4 +1,4 @@
-/* compile_facts.c - compiled against op by op: the verdict, and planning, first call and steady state apart. */
+/* compile_facts.c - compiled against op by op: the verdict, and separate times for planning, first call and steady state. */
 
 #include <math.h>
 

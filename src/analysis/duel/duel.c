@@ -1,16 +1,18 @@
 /* duel.c - verdicts on recorded rounds.
  *
- * A round's difference is the logarithm of the ratio of its two blocks, each divided by the items of a call where these differ.  With shared memory rounds are the units of inference; where each launch
- * lies elsewhere, a launch is one unit (the median of its rounds: up to half of them may be disturbed), because rounds of one launch share its
- * luck.
+ * A round's difference is the logarithm of the ratio of its two blocks; where their calls do different numbers of items, of the
+ * times per item.  With shared memory, rounds are the units of inference.  Where each launch has its own memory, a launch is one
+ * unit (the median of its rounds, so up to half of them may be disturbed), because rounds of one launch share its luck.
  *
- * Two ways to a verdict share alpha: a sign e-process, valid at every look, which may end the trial early (a tenth of alpha a side), and
- * the interval of all units at the end (eight tenths).  That interval is the narrower one of two, each of which has half of the eight tenths:
- * the signed-rank test inverted, which is best for quiet differences, and the sign test inverted, which is best where a neighbour comes and
- * goes, so that many rounds are equal to within a thousandth and the others are off by a third either way.  Both are exact by the coin alone.
+ * Two ways to a verdict share alpha: a sign e-process, valid at every look, which may end the trial early (a tenth of alpha per
+ * side), and the interval of all units at the end (eight tenths).  That interval is the narrower of two, each with half of the
+ * eight tenths: the inverted signed-rank test is best when the differences have little noise; the inverted sign test is best when
+ * a neighbour comes and goes, so that many rounds agree to within a thousandth and the others are off by a third in either
+ * direction.  Both are exact; they need only that a coin orders each round.
  *
- * Below nine units neither interval exists, however large the difference is.  One that is beyond a factor of two in every unit is then judged by
- * Student's interval: that launches of the same program do not differ so much is an assumption, and the only one that is made here. */
+ * Below nine units neither interval exists, however large the difference is.  A difference of more than a factor of two in every
+ * unit is then judged by Student's interval.  This assumes that launches of the same program do not differ that much; it is the
+ * only assumption made here. */
 #include "analysis/duel/duel.h"
 
 #include <math.h>
@@ -18,10 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EARLY_SHARE 0.1 /* of alpha, a side */
+#define EARLY_SHARE 0.1 /* of alpha, per side */
 #define FINAL_SHARE 0.8 /* of alpha, both sides */
 #define BUSY        0.97
-#define FAR         0.69314718055994530942 /* ln 2: no luck of a launch is that large */
+#define FAR         0.69314718055994530942 /* ln 2: launches of one program do not differ that much */
 enum { MIN_FAR_UNITS = 3 };
 
 const char *as_verdict_text(as_verdict v)
@@ -46,7 +48,7 @@ void as_duel_rules_standard(as_duel_rules *r)
 /* --- Rounds and units ----------------------------------------------------------------------------------- */
 
 typedef struct rounds {
-    double   *d; /* ln(b / a), one a whole round */
+    double   *d; /* ln(b / a), one per complete round */
     uint32_t *launch;
     size_t    n;
     double   *units; /* of inference */
@@ -131,7 +133,7 @@ typedef struct evidence {
     double slower, faster, same;
 } evidence; /* ln E, the largest so far */
 
-/* every: at each unit, for a record that went on after it was settled; else only at the last. */
+/* every: looks at each unit, for a record that continued after it was settled; otherwise only at the last. */
 static evidence evidence_of(const double *units, size_t n, double margin, bool every)
 {
     evidence e = {-INFINITY, -INFINITY, -INFINITY};
@@ -216,11 +218,11 @@ static void plan_next(as_duel *out, const assay_trace *t, const rounds *r, doubl
         goto end;
     as_variance_split(r->d, r->launch, r->n, scratch, &out->variance);
     double n_launches = by_launch(t) ? (double)r->n_launches : 1;
-    double alpha = FINAL_SHARE / 2 * rules->alpha; /* what each of the two intervals has */
+    double alpha = FINAL_SHARE / 2 * rules->alpha; /* the share of each of the two intervals */
     double effect = as_effect_visible(&out->variance, alpha, n_launches, (double)r->n / n_launches);
     double times = as_times_needed((log(out->hi) - log(out->lo)) / 2, fabs(fabs(theta) - edge), alpha, out->n_units);
     out->visible = expm1(edge + effect);
-    /* What decided did suffice, and fewer units than the rule allows would not have. */
+    /* A decided trial took long enough, and fewer units than the rule allows would not have decided it. */
     double n = (double)out->n_units,
            least = as_times_needed(NAN, 0, alpha, strcmp(out->by, "size") ? out->n_units : 3 * out->n_units);
     bool open = out->verdict == AS_UNRESOLVED;
@@ -253,7 +255,7 @@ bool as_duel_luck(const as_duel *d)
     return v->n_launches >= 4 && v->sigma_launch > 0.005 && v->sigma_launch > v->sigma_round / sqrt(fmax(v->rounds_a_launch, 1));
 }
 
-/* Median of an arm's blocks, with the interval that its dependent series allows. */
+/* Median of a candidate's blocks, with the interval that its dependent series allows. */
 static void arm_median(const assay_trace *t, int arm, double *x, double *scratch, double *value, double *lo, double *hi)
 {
     size_t      n = 0, i, k;
@@ -288,7 +290,7 @@ static bool sign_interval(const double *units, size_t n, double confidence, doub
     return true;
 }
 
-/* Few units, all of them on one side and beyond the margin by more than a factor of two. */
+/* For few units that all lie on one side and exceed the margin by more than a factor of two. */
 static bool far_interval(const rounds *r, double edge, double confidence, as_interval *out)
 {
     double n = (double)r->n_units, least = INFINITY, mean = 0, square = 0;
@@ -384,11 +386,11 @@ void as_duel_judge(const assay_trace *t, int a, int b, const as_duel_rules *rule
                      .b_hi = NAN,
                      .unit = by_launch(t) ? "launch" : "round",
                      .by = "signed rank"};
-    if (t->state == AS_TRACE_REFUSED || !rounds_of(&r, t, a, b)) /* numbers that cannot be true have no verdict */
+    if (t->state == AS_TRACE_REFUSED || !rounds_of(&r, t, a, b)) /* refused numbers get no verdict */
         return;
     if (r.n_units)
         judge(t, rules, &r, out);
-    if (r.n_units && isnan(out->lo)) { /* a fifth more, since launches do not all take as long */
+    if (r.n_units && isnan(out->lo)) { /* a fifth more, because some launches take longer than others */
         out->spent_ns = t->spent_ns;
         out->interval_ns = 1.2 * t->spent_ns * fmax(as_times_needed(NAN, 0, FINAL_SHARE / 2 * rules->alpha, out->n_units), 1);
     }
@@ -407,7 +409,7 @@ void as_duel_judge(const assay_trace *t, int a, int b, const as_duel_rules *rule
 
 /* --- What disturbed it ------------------------------------------------------------------------------------ */
 
-/* The tenth part of the values that is fastest: what the probe takes when nobody disturbs it. */
+/* The fastest tenth of the values: the time of the probe when nothing disturbs it. */
 static double undisturbed(const assay_trace *t, size_t offset, double *x)
 {
     size_t n = 0;
@@ -465,14 +467,14 @@ int as_disturbance_say(const as_disturbance *d, char (*out)[160], int max)
     return n;
 }
 
-/* --- One arm alone ------------------------------------------------------------------------------------------ */
+/* --- One candidate alone ------------------------------------------------------------------------------------------ */
 
 static double quantile_if(const double *sorted, size_t n, double q)
 {
     return n >= as_quantile_needs(q) ? as_quantile_sorted(sorted, n, q) : NAN;
 }
 
-/* One arm whose samples are stamps, with spans between them. */
+/* One candidate whose samples are stamps, with spans between them. */
 static bool of_profile(const assay_trace *t) { return t->n_arms == 1 && !t->n_shots && t->n_samples; }
 
 static double sample_ns(const assay_trace *t, const as_sample *s, bool cpu)

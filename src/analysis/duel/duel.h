@@ -22,9 +22,10 @@ const char *as_severity_text(as_severity s); /* "none", "minor", ... */
 
 typedef struct as_duel_rules {
     double margin; /* practical margin, a share: 0.01; 0 decides any difference */
-    double alpha;  /* 0.01: share of wrong verdicts on identical arms */
+    double alpha;  /* 0.01: share of wrong verdicts on identical candidates */
     double severity
-        [AS_N_SEVERITIES]; /* near end of the interval from which on: MODERATE .15, MAJOR .30, CRITICAL .50; MINOR is the margin */
+        [AS_N_SEVERITIES]; /* the interval's near end from which a severity applies: MODERATE .15, MAJOR .30, CRITICAL .50; MINOR
+                            * is the margin */
 } as_duel_rules;
 void as_duel_rules_standard(as_duel_rules *r);
 
@@ -32,42 +33,45 @@ typedef struct as_duel {
     as_verdict  verdict;
     as_severity severity;         /* of slower only */
     bool        early;            /* decided by the e-process before the budget ended */
-    bool        per_item;         /* calls of a and b do different numbers of items: ratio and verdict are of the time of an item */
-    double      a_items, b_items; /* done by a call; NaN: not known */
-    double ratio, lo, hi; /* time of b over time of a, of a call or of an item: 1.02 is 2 % slower; lo, hi NaN with too few units */
+    bool        per_item;         /* calls of a and b do different numbers of items: ratio and verdict are of the time per item */
+    double      a_items, b_items; /* items per call; NaN: not known */
+    double ratio, lo, hi; /* time of b over time of a, per call or per item: 1.02 is 2 % slower; lo, hi NaN with too few units */
     double confidence;    /* of the interval */
-    const char *
-        by; /* which test the interval inverts: "signed rank" or "sign"; "size": too few units for these, and far beyond any luck */
+    const char
+        *by; /* which test the interval inverts: "signed rank" or "sign"; "size": too few units for these, but a difference too
+             * large for chance */
     const char *unit; /* what was counted as independent: "launch" or "round" */
     size_t      n_units, n_rounds, n_launches;
     double      p_slower, p_faster; /* signed-rank, one-sided, beyond the margin */
     double      p_flip;             /* sign-flip permutation of the units, beyond the margin, on the side of the estimate */
     double      ln_e_slower, ln_e_faster, ln_e_same;
     as_variance variance;
-    double      visible;   /* smallest effect (a share) that could have been seen with 95 % power; NaN: cannot say */
-    double      needed_ns; /* unresolved: how long would suffice, more than was spent; else how long would have; NaN: cannot say */
-    double      spent_ns, interval_ns; /* where there is no interval: what was spent, and what should give one; NaN otherwise */
-    double      a_ns, b_ns;            /* of a call, always: medians of each arm's blocks, by the decided clock */
+    double      visible;   /* smallest detectable change (a share) at 95 % power; NaN: cannot say */
+    double      needed_ns; /* time to decide: if unresolved, more than was spent; otherwise what would have been enough; NaN:
+                            * cannot say */
+    double      spent_ns, interval_ns; /* without an interval: what was spent, and the time that should give one; NaN otherwise */
+    double      a_ns, b_ns;            /* always per call: medians of each candidate's blocks, by the decided clock */
     double      a_lo, a_hi, b_lo, b_hi;
     char        reasons[3][160];
     int         n_reasons; /* what disturbed it, most important first */
 } as_duel;
 
-/* Arm b against arm a, per item where their calls do different numbers of them.  Rounds are units with shared memory, launches otherwise. */
+/* Candidate b against candidate a, per item where their calls do different numbers of items.  Rounds are units with shared
+ * memory, launches otherwise. */
 void as_duel_judge(const assay_trace *t, int a, int b, const as_duel_rules *rules, as_duel *out);
-/* The time of a call of b that follows from a's and the paired ratio, which is what was judged: to be shown beside a_ns.  The quotient of the
- * two arms' own medians is another number, and may even lie on the other side of 1. */
+/* The time of a call of b, computed from a's time and the paired ratio, which is what was judged; show it beside a_ns.  The
+ * quotient of the two candidates' own medians is a different number, and may even lie on the other side of 1. */
 double as_duel_b_ns(const as_duel *d);
-/* The rounds of a launch that tell most about the pair for their price, by the noise so far. */
+/* The number of rounds per launch that gives the most information for its cost, judged by the noise so far. */
 double as_duel_rounds(const assay_trace *t, int a, int b, double launch_ns, double round_ns);
-/* Launches differ more than their rounds can explain: that, and not the number of rounds, is what the comparison suffers from. */
+/* Whether launches differ more than their rounds can explain.  Then more rounds do not help the comparison; more launches do. */
 bool as_duel_luck(const as_duel *d);
-/* Cheap look while measuring: is there an early verdict?  For as_sampler_settings.enough. */
+/* A cheap check while measuring: is there an early verdict?  For as_sampler_settings.enough. */
 bool as_duel_settled(const assay_trace *t, int a, int b, const as_duel_rules *rules);
-/* Was there one at any unit?  What as_duel_judge() calls early, at a fraction of its price. */
+/* Was there an early verdict at any unit?  The same as `early` of as_duel_judge(), at a fraction of its cost. */
 bool as_duel_was_settled(const assay_trace *t, int a, int b, const as_duel_rules *rules);
 
-/* One arm alone: the headline of bench. */
+/* One candidate alone: the headline of bench. */
 typedef struct as_alone {
     double      median, lo, hi, confidence;  /* of the decided clock; interval over segments, within this session */
     double      min, p5, p25, p75, p95, p99; /* NaN where the number of samples does not support it */

@@ -1,4 +1,4 @@
-/* duel_facts.c - verdicts as a table, as lines, and every input of each decision. */
+/* duel_facts.c - verdicts as a table and as lines, with every input of each decision. */
 #include "analysis/duel/duel_facts.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 
 enum { LEAST_NAME = 14, LEAST_LINE = 60 };
 
-/* The decimals with which the narrower of the interval's ends can be told apart; one as a rule. */
+/* How many decimals are needed to tell the interval's ends apart; usually one. */
 static int change_decimals(double share)
 {
     double percent = fabs(share) * 100;
@@ -38,7 +38,7 @@ static void verdict_words(char *buf, size_t size, const as_duel *d)
         snprintf(buf + strlen(buf), size - strlen(buf), " (%s)", as_severity_text(d->severity));
 }
 
-/* The middle of a long name says least: "model/..es/f32".  A name that fits stays as it is in buf. */
+/* Cuts the middle of a long name, which says least: "model/..es/f32".  A name that fits is unchanged. */
 static void name_fit(char *buf, size_t size, const char *name, int columns)
 {
     size_t n = strlen(name), room = (size_t)(columns > LEAST_NAME ? columns : LEAST_NAME);
@@ -64,11 +64,11 @@ static const char *line_join(char *buf, size_t size, const parts *p, const char 
     return buf;
 }
 
-/* What was judged: the time of a call, or of an item of it. */
+/* What was judged: the time per call or per item. */
 static double judged_a_ns(const as_duel *d) { return d->per_item ? d->a_ns / d->a_items : d->a_ns; }
 static double judged_b_ns(const as_duel *d) { return d->per_item ? as_duel_b_ns(d) / d->b_items : as_duel_b_ns(d); }
 
-/* The one unit is said once: "1.92 -> 2.01 ms". */
+/* A common unit is written once: "1.92 -> 2.01 ms". */
 static void times_write(char *buf, size_t size, const as_duel *d, bool shared_unit)
 {
     char a[40], b[40];
@@ -101,7 +101,7 @@ static const char *units_write(char *buf, size_t size, const as_duel *d)
     return buf;
 }
 
-/* How much of the effort is said: "16 launches, 4.1 s", "n 16, 4.1 s", "4.1 s". */
+/* How much is said about the effort: "16 launches, 4.1 s", "n 16, 4.1 s", "4.1 s". */
 typedef enum effort { EFFORT_WHOLE, EFFORT_COUNT, EFFORT_TIME } effort;
 
 static void effort_write(char *buf, size_t size, const as_duel *d, double spent_ns, effort said)
@@ -207,7 +207,7 @@ static const char *ledger_words(assay_facts *f, const assay_trace *t, int a, int
     return *words ? words : known ? "identical" : "";
 }
 
-/* Columns of the table of comparisons, with those of the time of an item; these stand behind the times of a call. */
+/* Columns of the table of comparisons, with those for the time per item, which follow the times per call. */
 enum { N_BEFORE_ITEMS = 5, N_COLUMNS = 15 };
 
 static const char *name_of(assay_facts *f, const as_duel_row *row, size_t n)
@@ -218,7 +218,7 @@ static const char *name_of(assay_facts *f, const as_duel_row *row, size_t n)
     if (row->name || n == 1)
         return row->name ? row->name : own;
     if (title && !strncmp(own, f->title, title) && (!own[title] || own[title] == ','))
-        own += title + strspn(own + title, ", "); /* the page says it once, above */
+        own += title + strspn(own + title, ", "); /* the page says it once, at the top */
     if (t->n_arms == 2)
         return *own ? own : t->name;
     return *own ? as_say(f, "%s: %s", own, arm) : arm;
@@ -264,14 +264,14 @@ assay_metric as_duel_b_metric(const as_duel *d, const char *source)
     return as_number_derived(as_duel_b_ns(d), k * d->lo, k * d->hi, d->n_units, "ns", "time of a x the paired ratio", none);
 }
 
-/* The time of an item, with the bounds of the time of a call. */
+/* The time per item, with the bounds of the time per call. */
 static assay_metric item_metric(double ns, double lo, double hi, double items, size_t n)
 {
     return as_number_derived(ns / items, lo / items, hi / items, n, "ns", "time per call / items per call",
                              "the number of items per call is not known");
 }
 
-/* Where any row is judged per item, both times stand side by side. */
+/* If any row is judged per item, the table shows both times. */
 static void row_add(assay_facts *f, as_table *t, const as_duel_row *row, size_t n, bool with_items)
 {
     const as_duel *d = &row->duel;
@@ -389,7 +389,7 @@ static const char *call_words(assay_facts *f, const as_duel *d)
                   as_say_number(f, 1e9 * d->a_items / d->a_ns, "1/s"), as_say_number(f, 1e9 * d->b_items / as_duel_b_ns(d), "1/s"));
 }
 
-/* What disturbed it is the trial's: said once, below the last of its comparisons. */
+/* Disturbances belong to the trial: they are reported once, below its last comparison. */
 void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const as_duel_row *row, bool last_of_trial)
 {
     static const as_level levels[] = {
@@ -413,8 +413,8 @@ void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const 
         as_facts_find(f, g, AS_LEVEL_NOTE, "both did the same work, one slower: look at the generated code or at the environment");
 }
 
-/* Programs say what they computed by a hash: another one is another work.  Plans were compared with the slow truth instead, and may round
- * differently. */
+/* Programs report what they computed by a hash: a different hash means different work.  Plans were compared with the reference
+ * code instead, and may round differently. */
 static void hashes_compare(assay_facts *f, as_fact_group *g, const as_duel_row *row)
 {
     const as_trace_arm *a = &row->trial->arms[row->a], *b = &row->trial->arms[row->b];
@@ -423,7 +423,7 @@ static void hashes_compare(assay_facts *f, as_fact_group *g, const as_duel_row *
                       row->trial->name, a->name, b->name);
 }
 
-/* Where a device ran only a part, the other device's times are in its own. */
+/* Where a device ran only a part, its times include those of the other device. */
 static void parts_say(assay_facts *f, as_fact_group *g, const assay_trace *t)
 {
     for (int i = 0; i < t->n_arms; i++)
@@ -504,7 +504,7 @@ void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n)
                      as_metric_counted(counts[v], "1", "verdicts"));
     for (size_t i = 0; i < n; i++) {
         differences_add(f, g, &rows[i], (int)i);
-        if (i == 0 || rows[i].trial != rows[i - 1].trial) /* its blocks once, however many of its arms are compared */
+        if (i == 0 || rows[i].trial != rows[i - 1].trial) /* its blocks once, however many of its candidates are compared */
             as_trial_series(f, g, rows[i].trial, (int)i);
     }
 }

@@ -1,7 +1,7 @@
-/* duel_facts.h - what was measured in trials, as facts: comparisons, cases alone, the gain of compiling, a suite against its baseline, a
- * history.
+/* duel_facts.h - what trials measured, as facts: comparisons, single cases, the gain of compiling, a suite against its baseline,
+ * a history.
  *
- * Pure.  Facts are NULL where there is no memory; any other failure while adding is in facts->status, with its sentence in env. */
+ * Pure.  Facts are NULL when memory ran out; any other failure while adding is in facts->status, with its message in env. */
 #ifndef AS_ANALYSIS_DUEL_FACTS_H
 #define AS_ANALYSIS_DUEL_FACTS_H
 
@@ -11,14 +11,14 @@
 
 /* --- What all of them share: numbers of a trial as metrics, its blocks as series -----------------------------------------
  *
- * Series of case i are keyed "i.blocks.ARM", "i.samples" or else "i.means", "i.fma", "i.copy", "i.busy.ARM" and "i.differences": a section finds them by
- * number and key, their label is the case or the arm. */
+ * Series of case i are keyed "i.blocks.ARM", "i.samples" or else "i.means", "i.fma", "i.copy", "i.busy.ARM" and "i.differences":
+ * a section finds them by number and key; their label is the case or the candidate. */
 
-/* Most points of a series: more are thinned evenly, and the label says so. */
+/* The largest number of points of a series: more are thinned evenly, and the label says so. */
 #define AS_SERIES_MAX 2000
 
-/* A number with its interval where both are finite; unavailable with the reason when it is none.  An estimate that rounding left
- * just outside its interval widens it. */
+/* A number with its interval where both are finite; unavailable with the reason when it is not a number.  An estimate that
+ * rounding left just outside its interval widens it. */
 assay_metric as_number_measured(double value, double lo, double hi, uint64_t n, const char *unit, const char *source,
                                 const char *reason);
 assay_metric as_number_derived(double value, double lo, double hi, uint64_t n, const char *unit, const char *formula,
@@ -27,79 +27,89 @@ assay_metric as_number_derived(double value, double lo, double hi, uint64_t n, c
 /* A whole number that was counted; unavailable where it is NaN. */
 assay_metric as_number_counted(double value, const char *unit, const char *source, const char *reason);
 
-/* What the trial decides by: "thread CPU time of a block / its calls". */
+/* The clock by which the trial decides: "thread CPU time of a block / its calls". */
 const char *as_trial_clock_text(const assay_trace *t);
-/* The block times of one arm and the probes, over the seconds since the trial began. */
+/* The block times of one candidate and the probes, over the seconds since the trial began. */
 void as_trial_series(assay_facts *f, as_fact_group *g, const assay_trace *t, int i_case);
-/* Samples of one arm where they were kept ("i.samples"), else the means of its blocks ("i.means"): for its distribution. */
+/* Samples of one candidate where they were kept ("i.samples"), otherwise the means of its blocks ("i.means"): for its
+ * distribution. */
 void as_trial_samples(assay_facts *f, as_fact_group *g, const assay_trace *t, int arm, int i_case);
-/* The first trial's notes, and what all trials share, as notes of the facts. */
+/* Adds the first trial's notes, and what all trials share, as notes of the facts. */
 void as_trial_notes(assay_facts *f, const assay_trace *t);
 
-/* --- Comparisons: group "compare", a row a comparison, with everything that led to the verdict ------------------------------
+/* --- Comparisons: group "compare", one row per comparison, with everything that led to the verdict
+ * ------------------------------
  *
  * The one-line form is the same in the terminal, in annotations and in JUnit. */
 
 typedef struct as_duel_row {
     const assay_trace   *trial;
-    int                  a, b; /* arms of it: b is judged against a */
-    const char          *name; /* NULL: the trial's, and the arms' where there are several rows of one trial */
+    int                  a, b; /* its candidates: b is judged against a */
+    const char          *name; /* NULL: the trial's name, and the candidates' where one trial has several rows */
     as_duel              duel;
     const as_duel_rules *rules;
-    const char          *option; /* that says how long is measured; NULL: budget */
+    const char          *option; /* the option that sets how long to measure; NULL: budget */
 } as_duel_row;
 
 /* Counts of b minus those of a; NaN where either is not known. */
 as_ledger as_ledger_difference(const assay_trace *t, int a, int b);
 
 #define AS_LINE_BYTES 512
-/* "matmul/512/f32   1.92 ms -> 2.01 ms   +4.7 % [+4.1, +5.3] 99 %   SLOWER (minor)   16 launches, 4.1 s" within so many columns (0: as
- * long as it is): spaces go first, then what the table repeats, then the middle of the name.  Never less than 60.  Returns buf. */
+/* "matmul/512/f32   1.92 ms -> 2.01 ms   +4.7 % [+4.1, +5.3] 99 %   SLOWER (minor)   16 launches, 4.1 s" within this many columns
+ * (0: no limit).  Spaces are cut first, then what the table repeats, then the middle of the name.  Never less than 60 columns.
+ * Returns buf. */
 const char *as_duel_line(char *buf, size_t size, int columns, const char *name, const as_duel *d, double spent_ns);
-/* The time of a call of b, derived from a's and the paired ratio; where there is no pair, b's own, measured as `source` says. */
+/* The time of a call of b, derived from a's time and the paired ratio; without a pair, b's own time, measured as `source` says. */
 assay_metric as_duel_b_metric(const as_duel *d, const char *source);
-/* "Seen would have been 1.8 %; about 9 s would decide a margin of 1 %.", or without an interval "no interval after 2 s; --budget 12s should
- * do", where `option` says how long is measured - for unresolved ones; "" otherwise. */
+/* "Seen would have been 1.8 %; about 9 s would decide a margin of 1 %.", or without an interval "no interval after 2 s; --budget
+ * 12s should do", where `option` sets how long to measure - for unresolved comparisons; "" otherwise. */
 const char *as_duel_remedy(char *buf, size_t size, const as_duel *d, double margin, const char *option);
 /* "each launch runs at another speed: ..." where launches differ more than their rounds; "" otherwise. */
 const char *as_duel_luck_text(char *buf, size_t size, const as_duel *d);
-/* The verdict as a line, why the trial is not whole, what disturbed it (said below the last comparison of a trial), and what would help. */
+/* The verdict as a line, why the trial is incomplete, what disturbed it (below the last comparison of a trial), and what would
+ * help. */
 void as_duel_findings(assay_facts *f, as_fact_group *g, const char *name, const as_duel_row *row, bool last_of_trial);
 /* "+4.7 %": three digits at most, always with a sign. */
 const char *as_change_text(char *buf, size_t size, double ratio);
 
 assay_facts *as_facts_of_duels(assay_env *env, const as_duel_row *rows, size_t n, const char *title);
-/* The same into facts that have other groups. */
+/* Adds the same to facts that have other groups. */
 void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n);
-/* Group "compare", tables "candidates" (one row each, with its verdict against the first) and "checks" (what trust stands on). */
+/* Group "compare", tables "candidates" (one row each, with its verdict against the first) and "checks" (why the verdicts can be
+ * trusted). */
 void as_candidates_add(assay_facts *f, const as_duel_row *rows, size_t n);
-/* Group "sweep": values x arms with the winner, crossovers, the guide, and a series an arm. */
+/* What each candidate did per second, where its work is known; as_candidates_add() adds it. */
+void as_rates_add(assay_facts *f, const as_duel_row *rows, size_t n);
+/* Which number a reader asked for besides the time: "bandwidth", "tflops"; "time" or no note: none. */
+#define AS_NOTE_METRIC "compare.metric"
+/* Group "sweep": values x candidates with the winner, crossovers, the guide, and one series per candidate. */
 void as_sweep_add(assay_facts *f, const as_sweep *s);
 /* Its table "ranges": who wins from which value to which. */
 void as_sweep_ranges_add(assay_facts *f, as_fact_group *g, const as_sweep *s);
 
 /* --- Which layers made the difference: group "layers", tables "diff", "diff2", ... one per comparison ----------------------
  *
- * layer_diff.h has the rules.  A comparison whose runs were not recorded layer by layer gets none, and a finding that says why. */
+ * layer_diff.h has the rules.  A comparison whose runs were not recorded layer by layer gets a finding that says why, and no
+ * table. */
 
 typedef struct as_layer_side as_layer_side;
 void as_layer_diff_add(assay_facts *f, const char *key, const char *label, const as_layer_side *a, const as_layer_side *b);
-/* Of each comparison, until there are 2000 rows: "diff" is of the first row of the table "duels", "diff2" of the second. */
+/* For each comparison, until there are 2000 rows: "diff" belongs to the first row of the table "duels", "diff2" to the second. */
 void as_layer_diffs_add(assay_facts *f, const as_duel_row *rows, size_t n);
 /* Two runs that `profile` made at different times, by layer; BAD_INPUT: one has no layers. */
 assay_status as_facts_of_profiles(assay_env *env, const assay_facts *a, const char *a_name, const assay_facts *b,
                                   const char *b_name, assay_facts **out);
 
-/* --- Cases that were measured alone: group "bench", a row a case --------------------------------------------------------
+/* --- Cases that were measured alone: group "bench", one row per case --------------------------------------------------------
  *
- * A case that timed out, failed or was refused has a row that says so, and no number. */
+ * A case that timed out, failed or was refused has a row that says so instead of numbers. */
 
 typedef struct as_bench_row {
     const assay_trace *trial;
-    int                arm; /* of the trial; 0 as a rule */
+    int                arm; /* of the trial; usually 0 */
     as_alone           alone;
     double             flops, bytes; /* of one call; NaN: the case does not count them */
-    double             error;        /* of the outputs against the slow truth; NaN: not compared */
+    double             error;        /* of the outputs against the reference code; NaN: not compared */
     const char        *compared;     /* how: "all 1024 outputs"; NULL: not */
     const char        *refusal;      /* the sentence of the lie detector; NULL: believed */
 } as_bench_row;
@@ -110,15 +120,15 @@ assay_facts *as_facts_of_bench(assay_env *env, const as_bench_row *rows, size_t 
  *
  * The ratio, its interval and the verdict are those of a comparison (duel.h). */
 
-/* The arms of such a trial: what is judged is compiled against op by op. */
+/* The candidates of such a trial: compiled is judged against op by op. */
 typedef enum as_compile_arm { AS_COMPILE_OFF, AS_COMPILE_ON, AS_N_COMPILE_ARMS } as_compile_arm;
 
 void as_compile_add(assay_facts *f, const assay_trace *t, const as_duel_rules *rules);
 
 /* --- A suite against its baseline: statuses, exit code, group "check" ---------------------------------------------------------
  *
- * A regression is a comparison that was found slower and stays a discovery when the false discovery rate over the whole suite is
- * held at q.  What could not be decided is Unstable: never Pass, never Regression. */
+ * A regression is a comparison that was found slower and stays a discovery when the false discovery rate of the whole suite is
+ * held at q.  An undecided comparison is Unstable, never Pass or Regression. */
 
 typedef enum as_check_status {
     AS_CHECK_PASS,
@@ -140,7 +150,7 @@ typedef enum as_check_overall {
 } as_check_overall;
 const char *as_check_overall_text(as_check_overall o); /* "AllPass" */
 
-/* The least that makes the exit code other than 0; unresolved includes slower. */
+/* The mildest finding that makes the exit code other than 0; unresolved includes slower. */
 typedef enum as_fail_on { AS_FAIL_ON_SLOWER, AS_FAIL_ON_MAJOR, AS_FAIL_ON_CRITICAL, AS_FAIL_ON_UNRESOLVED } as_fail_on;
 bool as_fail_on_read(const char *text, as_fail_on *out); /* "slower", "major", "critical", "unresolved" */
 
@@ -149,7 +159,7 @@ typedef struct as_check_case {
     const as_duel     *duel;  /* NULL: there is none, and failure or incomplete says why */
     const assay_trace *trial; /* a: the baseline, b: the candidate; NULL: not kept */
     int                a, b;
-    const char        *failure;    /* the sentence of an arm that could not run, or answers otherwise; NULL */
+    const char        *failure;    /* the message of a candidate that could not run, or whose answers differ; NULL */
     const char        *incomplete; /* why it was not measured to the end; NULL */
     /* as_check_decide() sets: */
     as_check_status status;
@@ -179,10 +189,11 @@ assay_status as_check_decide(assay_env *env, as_check_case *cases, size_t n, con
 /* Groups "check" and, for cases with a trial, "compare".  NULL: no memory. */
 assay_facts *as_facts_of_check(assay_env *env, const as_check_result *r, const char *title);
 
-/* --- What a case took over time: group "history", with the change points that the ranks nominate -----------------------------
+/* --- The time of a case over its stored runs: group "history", with the change points that the ranks suggest
+ * -----------------------------
  *
- * A change point only nominates: a history that depends on itself makes every such method see steps that are not there (25 to 30 %
- * in simulation), so the sentence names the comparison that would prove it. */
+ * A change point is only a suggestion: on a history that depends on its own past every such method sees steps that are not there
+ * (25 to 30 % in simulation), so the message names the comparison that would prove it. */
 
 typedef struct as_history_point {
     int64_t     unix_time, run;

@@ -165,7 +165,7 @@ Test(duel_line, says_that_it_is_per_item)
                "batch=8 4.00 -> 1.24 us/item -69.0 % [-70.3, -68.2] FASTER 16 launches, 4.10 s");
 }
 
-/* An item of the second arm takes 5 % less: a call of it, which does 8, takes 7.6 times as long. */
+/* An item of the second candidate takes 5 % less; a call, which does 8 items, takes 7.6 times as long. */
 Test(duel_facts, of_batches_have_the_times_of_an_item_beside_those_of_a_call)
 {
     assay_env    *env;
@@ -205,7 +205,8 @@ Test(sweep_facts, have_values_crossovers_guide_and_lines)
     expect_ok(env, as_facts_check(env, f));
     expect_eq(as_facts_table_find(f, "sweep", "values")->n_rows, 2);
     expect_eq(as_facts_table_find(f, "sweep", "crossovers")->n_rows, 1);
-    expect_eq(as_facts_table_find(f, "sweep", "guide")->n_rows, AS_N_PURPOSES - 2); /* what ran is not known: no word of its use */
+    expect_eq(as_facts_table_find(f, "sweep", "guide")->n_rows, AS_N_PURPOSES - 2); /* what ran is not known, so the guide says
+                                                                                     * nothing about its use */
     expect_near(as_facts_series_find(f, "sweep", "ratio.1")->y[1], .8, 1e-12);
     expect_has(as_facts_group_find(f, "sweep")->findings[0].text, "From one to two: the winner changes at batch 1.8");
     assay_facts_free(f);

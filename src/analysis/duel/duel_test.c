@@ -1,4 +1,4 @@
-/* duel_test.c - verdicts on rounds whose truth is planted: what must be found, what must not, and what cannot be told. */
+/* duel_test.c - verdicts on rounds with known differences: what must be found, what must not, and what cannot be told. */
 #include "analysis/duel/duel.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void turn_add(assay_trace *t, uint32_t launch, uint32_t round, uint32_t a
     t->n_turns++;
 }
 
-/* Arm 1 over arm 0 is exp(d[i]) in round i. */
+/* Candidate 1 over candidate 0 is exp(d[i]) in round i. */
 static assay_trace *of_differences(const double *d, size_t n, size_t rounds_a_launch, as_memory_layout memory)
 {
     assay_trace *t;
@@ -121,7 +121,7 @@ Test(duel, arms_the_other_way_round_give_the_mirrored_verdict)
     assay_trace_free(t);
 }
 
-/* A call of the second arm takes 4 times as long and does 8 items: an item takes half. */
+/* A call of the second candidate takes 4 times as long and does 8 items: an item takes half the time. */
 Test(duel, calls_of_different_numbers_of_items_are_judged_per_item)
 {
     as_duel_rules rules = rules_at(0.01);
@@ -188,7 +188,7 @@ Test(duel, too_few_rounds_have_no_interval_and_no_verdict)
     as_duel       d = normal_duel(0.5, 0.001, 5, 5, &rules);
     expect_eq(d.verdict, AS_UNRESOLVED);
     expect(isnan(d.lo) && isnan(d.hi) && isnan(d.confidence));
-    expect_near(d.ratio, exp(0.5), 0.01); /* what was seen is still said */
+    expect_near(d.ratio, exp(0.5), 0.01); /* the estimate is still reported */
     d = normal_duel(0, 1, 0, 5, &rules);
     expect_eq(d.verdict, AS_UNRESOLVED);
     expect(isnan(d.ratio) && isnan(d.a_ns) && isnan(d.visible) && isnan(d.needed_ns));
@@ -247,7 +247,7 @@ Test(duel, severity_is_by_the_near_end_of_the_interval)
     as_duel_rules rules = rules_at(0.01);
     for (size_t i = 0; i < AS_COUNT(all); i++)
         expect_eq(normal_duel(log(all[i].ratio), 0.002, 100, 6, &rules).severity, all[i].severity);
-    as_duel d = normal_duel(log(1.55), 0.15, 60, 6, &rules); /* the estimate is critical, what is certain is not */
+    as_duel d = normal_duel(log(1.55), 0.15, 60, 6, &rules); /* the estimate is critical, but the near end of the interval is not */
     expect_eq(d.verdict, AS_SLOWER);
     expect(d.ratio > 1.5 && d.lo > 1.3 && d.lo < 1.5);
     expect_eq(d.severity, AS_SEVERITY_MAJOR);
@@ -338,7 +338,8 @@ Test(duel, many_rounds_of_three_launches_are_three_units)
         expect_near(duel.ratio, exp(0.024), 0.001);
         assay_trace_free(t);
     }
-    assay_trace *t = of_differences(d, 600, 200, AS_MEMORY_SHARED); /* where the place is the same to both arms they are 600 */
+    assay_trace *t = of_differences(d, 600, 200, AS_MEMORY_SHARED); /* where both candidates share the memory, there are 600
+                                                                     * units */
     as_duel_judge(t, 0, 1, &rules, &duel);
     expect_eq(duel.verdict, AS_SLOWER);
     expect_eq(duel.n_units, 600);
@@ -361,7 +362,7 @@ Test(duel, half_of_the_rounds_of_a_launch_may_be_disturbed)
 
 /* --- False alarms ------------------------------------------------------------------------------------------------------------------ */
 
-/* A machine: an autocorrelated level, and a neighbour that comes and goes and makes everything a third slower. */
+/* A simulated machine: an autocorrelated level, and a neighbour that comes and goes and makes everything a third slower. */
 typedef struct machine {
     as_pcg64 g;
     double   level;
@@ -377,7 +378,7 @@ static double machine_block(machine *m)
     return 1e6 * exp(m->level + (m->neighbour ? 0.3 : 0) + 0.001 * normal(&m->g)) * (1 + spike);
 }
 
-/* The second arm does `extra` more; a launch moves each arm by `place`. */
+/* The second candidate does `extra` more; each launch shifts each candidate by up to `place`. */
 static assay_trace *machine_trial(uint64_t seed, double extra, double place, uint32_t n_launches, uint32_t rounds_a_launch)
 {
     machine      m = {.level = 0};
@@ -420,7 +421,7 @@ static int machine_count(int trials, double extra, double place, uint32_t n_laun
     return n;
 }
 
-/* One in a hundred would be 4 of 400; 11 or more come once in 400 sets of trials. */
+/* One in a hundred would be 4 of 400; 11 or more happen in one of 400 sets of trials. */
 Test(duel, identical_arms_on_a_noisy_machine_rarely_differ)
 {
     int n = machine_count(TRIALS, 0, 0, 1, 60, false, AS_SLOWER, AS_FASTER);
@@ -476,7 +477,8 @@ Test(duel, a_smaller_alpha_gives_a_wider_interval)
     expect(strict.confidence >= 1 - 0.4 * 0.0001);
 }
 
-/* --- What could have been seen ------------------------------------------------------------------------------------------------------------ */
+/* --- The smallest detectable change
+ * ------------------------------------------------------------------------------------------------------------ */
 
 Test(duel, four_times_the_rounds_see_half_the_effect)
 {
@@ -484,7 +486,7 @@ Test(duel, four_times_the_rounds_see_half_the_effect)
     double        once = normal_duel(0, 0.01, 250, 13, &rules).visible, four = normal_duel(0, 0.01, 1000, 14, &rules).visible;
     expect(once > 0.0015 && once < 0.004);
     expect_near(once / four, 2, 0.3);
-    expect_near(normal_duel(0, 0.02, 250, 13, &rules).visible / once, 2, 0.1); /* and twice the noise twice of it */
+    expect_near(normal_duel(0, 0.02, 250, 13, &rules).visible / once, 2, 0.1); /* twice the noise gives twice the change */
 }
 
 Test(duel, what_is_called_visible_is_mostly_found_and_a_third_of_it_is_not)
@@ -518,7 +520,8 @@ Test(duel, the_time_needed_suffices)
     as_duel_rules rules = rules_at(0.01);
     as_duel       d = normal_duel(log(1.0135), 0.015, 100, 19, &rules);
     expect_eq(d.verdict, AS_UNRESOLVED);
-    expect_near(d.ratio, 1.0135, 0.0008);   /* nearer to the margin than a quarter of it, the answer is for that quarter */
+    expect_near(d.ratio, 1.0135, 0.0008);   /* this is closer to the margin than a quarter of it, so the answer is for that
+                                             * quarter */
     size_t n = (size_t)(d.needed_ns / 2e6); /* a round takes 2 ms */
     expect(n > 100 && n < MAX_ROUNDS);
     int found = 0;
@@ -560,7 +563,7 @@ static void expect_only(void (*plant)(as_turn *turn), as_disturbance want, const
     expect_eq(n, sentence ? 1 : 0);
     if (sentence)
         expect_has(said[0], sentence);
-    disturbed(plant, 9, &d, said, &n); /* 4.5 % of the blocks are not worth a word */
+    disturbed(plant, 9, &d, said, &n); /* 4.5 % of the blocks are not worth reporting */
     expect_eq(n, 0);
 }
 
@@ -598,7 +601,8 @@ Test(duel, a_verdict_comes_with_what_disturbed_it)
     assay_trace_free(t);
 }
 
-/* --- One arm alone ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- One candidate alone
+ * ------------------------------------------------------------------------------------------------------------------------------ */
 
 static as_alone alone_of(size_t n_blocks, size_t n_shots, double (*ns)(size_t i))
 {
@@ -722,7 +726,8 @@ Test(duel, a_tenth_of_the_time_is_faster_after_three_launches)
     assay_trace_free(t);
 }
 
-/* Two speeds that a launch gets by chance, which would fool Student's interval alone in a quarter of the trials of three. */
+/* Each launch gets one of two speeds by chance.  With three launches, Student's interval alone would be wrong in a quarter of the
+ * trials. */
 Test(duel, the_luck_of_few_launches_decides_nothing)
 {
     assay_env    *env = fake_env();
@@ -741,7 +746,8 @@ Test(duel, the_luck_of_few_launches_decides_nothing)
     }
 }
 
-/* --- What is said of it --------------------------------------------------------------------------------------------------------------------------- */
+/* --- What is reported
+ * --------------------------------------------------------------------------------------------------------------------------- */
 
 Test(duel, what_did_not_suffice_is_never_said_to_suffice)
 {
@@ -760,7 +766,7 @@ Test(duel, what_did_not_suffice_is_never_said_to_suffice)
         if (duel.verdict == AS_UNRESOLVED)
             expect(isnan(duel.needed_ns) ? duel.n_rounds < 2 : duel.needed_ns > t->spent_ns);
         else
-            expect(duel.needed_ns > 0 && duel.needed_ns <= t->spent_ns); /* it did suffice */
+            expect(duel.needed_ns > 0 && duel.needed_ns <= t->spent_ns); /* it was enough */
         assay_trace_free(t);
     }
     expect(n_unresolved > 100);
@@ -777,7 +783,7 @@ Test(duel, the_time_of_b_that_is_shown_is_on_the_side_of_the_change)
     as_duel_judge(t, 0, 1, &rules, &duel);
     expect_near(as_duel_b_ns(&duel) / duel.a_ns, duel.ratio, 1e-12);
     duel.ratio = NAN;
-    expect_near(as_duel_b_ns(&duel), duel.b_ns, 0); /* without a pair it is its own */
+    expect_near(as_duel_b_ns(&duel), duel.b_ns, 0); /* without a pair: b's own time */
     assay_trace_free(t);
 }
 
@@ -797,7 +803,7 @@ Test(duel, launches_that_differ_are_told_from_rounds_that_do)
                                         (lucky ? 0.01 : 0.08) * as_planted_draw(&state));
         as_duel_judge(t, 0, 1, &rules, &duel);
         expect_eq(as_duel_luck(&duel), lucky);
-        double few_rounds = as_duel_rounds(t, 0, 1, 10e6, 10e6); /* launches as dear as rounds */
+        double few_rounds = as_duel_rounds(t, 0, 1, 10e6, 10e6); /* launches that cost as much as rounds */
         expect(lucky ? few_rounds < 1.5 : few_rounds > 2);
         assay_trace_free(t);
     }

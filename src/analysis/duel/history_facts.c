@@ -15,7 +15,7 @@ static const char *when_of(assay_facts *f, int64_t unix_time)
     return unix_time > 0 ? as_say(f, "%s", as_date_text(text, sizeof text, unix_time, AS_DATE_MINUTE)) : "-";
 }
 
-/* The first eight digits name a commit well enough for people. */
+/* The first eight digits are enough to name a commit for people. */
 static const char *commit_of(assay_facts *f, const char *commit) { return commit && *commit ? as_say(f, "%.8s", commit) : "-"; }
 
 static assay_metric time_of(const as_history_point *p)
@@ -68,7 +68,7 @@ static void series_add(assay_facts *f, as_fact_group *g, const as_history_point 
                                      .n = n});
 }
 
-/* What to type to prove it: two commits have to be rebuilt, one with a baseline can be checked. */
+/* The command that would prove it: two commits have to be rebuilt; one that has a baseline can be checked. */
 static const char *proof_of(assay_facts *f, const as_history_point *before, const as_history_point *at)
 {
     bool commits = before->commit && *before->commit && at->commit && *at->commit && strcmp(before->commit, at->commit);

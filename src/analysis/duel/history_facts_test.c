@@ -1,4 +1,4 @@
-/* history_facts_test.c - a step is nominated, never proved; one that went away says so. */
+/* history_facts_test.c - a step is suggested, never called proved; one that went away says so. */
 #include "analysis/duel/duel_facts.h"
 
 #include <stdio.h>

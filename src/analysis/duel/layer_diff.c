@@ -1,4 +1,4 @@
-/* layer_diff.c - layers of two candidates matched by what they compute, and their times set against each other. */
+/* layer_diff.c - matches the layers of two candidates by what they compute, and compares their times. */
 #include "analysis/duel/layer_diff.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@
 typedef struct matcher {
     as_arena            *arena;
     const as_layer_side *sides[2];
-    int                  n[2], n_all; /* layers; those of the second side are numbered behind the first's */
-    int                 *group;       /* of each: another of its row, at last the row's own first */
+    int                  n[2], n_all; /* layers; those of the second side are numbered after the first's */
+    int                 *group;       /* of each layer: another layer of its row; the chain ends at the row's first layer */
 } matcher;
 
 typedef struct part {
@@ -34,7 +34,7 @@ static int group_of(const matcher *m, int i)
     return i;
 }
 
-/* The lower number stays, so that a row's first layer is the first in the order of the plan. */
+/* The lower number wins, so that a row's first layer is the first in the order of the plan. */
 static void join(const matcher *m, int i, int k)
 {
     int x = group_of(m, i), y = group_of(m, k);
@@ -79,7 +79,7 @@ static bool match(matcher *m)
 typedef struct sum {
     int                  n_layers;
     double               ns;
-    double              *each; /* NULL: not known of all of them */
+    double              *each; /* NULL: not known for all of them */
     const as_layer_time *first;
 } sum;
 
@@ -93,7 +93,7 @@ static double variance_of_mean(const double *x, size_t n)
     return squares / (double)(n - 1) / (double)n;
 }
 
-/* The difference of two means by Welch: runs of the sides are not pairs, because disturbed ones are left out. */
+/* The difference of two means by Welch: the runs of the two sides are not paired, because interrupted runs are left out. */
 static void bounds(as_layer_row *row, const double *a, size_t n_a, const double *b, size_t n_b)
 {
     double difference = (isnan(row->b_ns) ? 0 : row->b_ns) - (isnan(row->a_ns) ? 0 : row->a_ns);
@@ -123,7 +123,7 @@ static bool sum_add(matcher *m, sum *s, const as_layer_time *l, size_t n_runs)
     return true;
 }
 
-/* The side that does it in fewer steps names it: "conv1+relu" and not its two parts. */
+/* The side with fewer steps gives the name: "conv1+relu" rather than its two parts. */
 static const char *row_name(matcher *m, const sum *a, const sum *b)
 {
     const sum *s = !b->n_layers || (a->n_layers && a->n_layers <= b->n_layers) ? a : b;
@@ -141,7 +141,7 @@ static int greatest_first(const void *a, const void *b)
     return x->outside != y->outside ? (x->outside ? 1 : -1) : dx != dy ? (dx > dy ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* What no layer explains, in each run. */
+/* The time of each run that no layer explains. */
 static bool outside_make(matcher *m, as_layer_row *row)
 {
     double *each[2] = {NULL, NULL}, ns[2];

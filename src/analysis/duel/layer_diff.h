@@ -1,8 +1,8 @@
 /* layer_diff.h - which layers make the difference between two candidates.
  *
- * Pure.  Layers are matched by the nodes of the model that they compute: a fused step is set against all steps that do its work.  What has no
- * counterpart stands alone.  Every moment of a run belongs to one row, the last of which is the time outside of all layers, so that the rows
- * sum to the two runs, and their differences to the difference of the runs. */
+ * Pure.  Layers are matched by the nodes of the model that they compute: a fused step is compared with all steps that do its
+ * work.  A layer without a counterpart has a row of its own.  Every moment of a run belongs to one row (the last row is the time
+ * outside all layers), so the rows add up to the two runs, and their differences to the difference of the runs. */
 #ifndef AS_ANALYSIS_LAYER_DIFF_H
 #define AS_ANALYSIS_LAYER_DIFF_H
 
@@ -10,7 +10,7 @@
 
 typedef struct as_layer_time {
     const char        *name;
-    const char *const *parts; /* what it is matched by; none: its name */
+    const char *const *parts; /* nodes by which it is matched; none: by its name */
     int                n_parts;
     double             ns;   /* mean over the runs of its side */
     const double      *each; /* in each of these runs; NULL: not known */
@@ -23,15 +23,15 @@ struct as_layer_side {
     int            n_layers;
     double         whole_ns;
     const double  *whole_each;
-    size_t         n_runs;    /* that the means are over */
+    size_t         n_runs;    /* number of runs in the means */
     const char    *source;    /* of the times, for people */
-    const char    *why_not;   /* there are no times; NULL: there are */
-    double         per_items; /* the times are of so many items: 1 where they are those of a call */
+    const char    *why_not;   /* why there are no times; NULL: there are */
+    double         per_items; /* how many items the times are for: 1 for the times of a call */
 };
 
 typedef struct as_layer_row {
     const char *name;
-    double      a_ns, b_ns; /* NaN: it is not there */
+    double      a_ns, b_ns; /* NaN: missing on that side */
     double      lo, hi;     /* of b - a, 95 %; NaN: not known */
     bool        outside;    /* the time that belongs to no layer */
 } as_layer_row;
@@ -45,7 +45,8 @@ typedef struct as_layer_diff {
 /* Both sides must have times.  False: no memory. */
 bool as_layer_diff_make(as_arena *arena, const as_layer_side *a, const as_layer_side *b, as_layer_diff *out);
 
-/* An arm of a trial by its undisturbed detailed runs; a run of facts that `profile` made, by its table of layers. */
+/* A side from a candidate of a trial, by its uninterrupted detailed runs; or from the facts of a `profile`, by its table of
+ * layers. */
 void as_layer_side_of_arm(assay_facts *f, const assay_trace *t, int arm, bool per_item, as_layer_side *out);
 void as_layer_side_of_facts(assay_facts *f, const assay_facts *run, const char *name, as_layer_side *out);
 

@@ -1,4 +1,4 @@
-/* layer_diff_test.c - layers that are matched by what they compute, and parts that sum to the whole. */
+/* layer_diff_test.c - layers are matched by what they compute, and the parts add up to the whole. */
 #include "analysis/duel/layer_diff.h"
 
 #include <math.h>

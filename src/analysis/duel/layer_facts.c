@@ -9,7 +9,7 @@
 
 /* --- A side from a trial ------------------------------------------------------------------------------------- */
 
-/* The trace with the spans of one arm alone: a run belongs to the arm of its steps. */
+/* The trace with the spans of one candidate only: a run belongs to the candidate of its steps. */
 static assay_trace arm_view(assay_facts *f, const assay_trace *t, int arm)
 {
     assay_trace view = *t;
@@ -38,7 +38,7 @@ static const double *scaled(assay_facts *f, const double *x, size_t n, double it
     return y;
 }
 
-/* The whole runs that the means are over, in the order of the steps' times. */
+/* The wall times of the runs in the means, in the same order as the steps' times. */
 static const double *walls_of(assay_facts *f, const as_kept *k, double items)
 {
     double *walls = AS_TAKE(&f->arena, double, k->n_clean);
@@ -142,7 +142,7 @@ void as_layer_side_of_facts(assay_facts *f, const assay_facts *run, const char *
 
 /* --- Facts --------------------------------------------------------------------------------------------------- */
 
-enum { MAX_TABLES = 64, MAX_ROWS = 2000 }; /* of all tables together: a page must stay one that opens */
+enum { MAX_TABLES = 64, MAX_ROWS = 2000 }; /* of all tables together: the page must still open */
 
 static assay_metric time_metric(const as_layer_side *s, double ns)
 {
@@ -171,7 +171,7 @@ static const char *in_of(const as_layer_row *r)
     return r->outside ? "outside" : isnan(r->a_ns) ? "b" : isnan(r->b_ns) ? "a" : "both";
 }
 
-/* What explains most of it, in a sentence. */
+/* One sentence that names what explains most of the difference. */
 static void finding_add(assay_facts *f, as_fact_group *g, const as_layer_side *a, const as_layer_side *b, const as_layer_diff *d)
 {
     const as_layer_row *r = &d->rows[0];

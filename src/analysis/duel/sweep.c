@@ -27,10 +27,11 @@ bool as_sweep_per_item(const as_sweep *s)
     return false;
 }
 
-/* What two arms are compared by.  Of arms that do the same number of items both are the same. */
+/* By which time two candidates are compared: as judged (per item where their numbers of items differ), or per call.  With equal
+ * numbers of items both are the same. */
 typedef enum basis { AS_JUDGED, PER_CALL } basis;
 
-/* Arm against arm 0. */
+/* A candidate against candidate 0. */
 static as_relation against_first(const as_sweep *s, int row, int arm, basis by)
 {
     const as_duel *d = &s->rows[row].duels[arm - (arm > 0)];
@@ -75,7 +76,8 @@ static double peak_of(const as_sweep *s, int row, int arm)
     return t && arm < t->n_arms ? t->arms[arm].ledger.peak_bytes : (double)NAN;
 }
 
-/* Of the arms that do not differ from `best`: the one with the least memory, else the one named first.  -1: all others differ. */
+/* Of the candidates that do not differ from `best`: the one with the least memory, else the one named first.  -1: all others
+ * differ. */
 static int cheapest(const as_sweep *s, int row, int best, basis by, const char **why)
 {
     int  taken = best;
@@ -119,7 +121,7 @@ static band band_at(const as_sweep *s, int row, int from, int to)
     return (band){log(s->rows[row].value), log(r.ratio), log(r.lo), log(r.hi)};
 }
 
-/* From the flip downwards: below the crossover `to` is slower than `from`, so the low bound is above 0 where that is certain. */
+/* Searches downwards from the crossover: below it `to` is slower than `from`, so the low bound is above 0 where that is certain. */
 static double low_end(const as_sweep *s, const as_crossover *c, bool *open)
 {
     band above = band_at(s, c->row + 1, c->from, c->to);
@@ -189,7 +191,7 @@ static const struct {
 const char *as_purpose_text(as_purpose p) { return p < AS_N_PURPOSES ? purposes[p].text : "?"; }
 const char *as_purpose_criterion(as_purpose p) { return p < AS_N_PURPOSES ? purposes[p].criterion : "?"; }
 
-/* Whether advice for a purpose can follow from these runs: for inference and training, every arm ran that and nothing else. */
+/* Whether these runs support advice for a purpose: for inference and training, every candidate must have run exactly that. */
 bool as_sweep_answers(const as_sweep *s, as_purpose p)
 {
     as_work work = p == AS_FOR_INFERENCE ? AS_WORK_INFERENCE : AS_WORK_TRAINING;
@@ -204,7 +206,7 @@ bool as_sweep_answers(const as_sweep *s, as_purpose p)
     return true;
 }
 
-/* How good an arm is at a row for a purpose; NaN: not known, or not asked at this row. */
+/* The score of a candidate at a row for a purpose; NaN: not known, or the purpose does not use this row. */
 static double score_of(const as_sweep *s, as_purpose p, int row, int arm)
 {
     const as_sweep_row *r = &s->rows[row];
@@ -222,7 +224,7 @@ static double score_of(const as_sweep *s, as_purpose p, int row, int arm)
 
 static bool is_better(bool most, double x, double y) { return most ? x > y : x < y; }
 
-/* Memory and first calls are counted or taken once: only times have an interval that proves. */
+/* Memory is counted and first calls are measured once: only times have an interval that can prove a difference. */
 static bool  is_of_times(as_purpose p) { return p != AS_FOR_MEMORY && p != AS_FOR_PROTOTYPING; }
 static basis basis_of(as_purpose p) { return purposes[p].most ? AS_JUDGED : PER_CALL; }
 
@@ -234,7 +236,7 @@ static bool is_proved(const as_sweep *s, as_purpose p, int row, int arm, double 
     return is_of_times(p) && winner(s, row, basis_of(p), &proved) == arm && proved;
 }
 
-/* What does not differ is not recommended for its speed. */
+/* A candidate that does not differ is not recommended for its speed. */
 static bool take_cheapest(const as_sweep *s, as_purpose p, as_sweep_choice *c)
 {
     const char *why;
@@ -258,8 +260,8 @@ static int best_arm(const as_sweep *s, as_purpose p, int row)
     return best;
 }
 
-/* Rows were not measured in turns: of those whose best lies within the margin of the best of all, the one with the least memory is taken, else
- * the first, which is the smallest value. */
+/* Rows were not measured in turns.  Of the rows whose best is within the margin of the best of all, take the one with the least
+ * memory, else the first, which has the smallest value. */
 static bool row_cheapest(const as_sweep *s, as_purpose p, as_sweep_choice *c)
 {
     int taken = c->row;

@@ -1,7 +1,8 @@
-/* sweep.h - arms compared over the values of something (batch, size, threads): who wins where, where the winner flips, what to choose.
+/* sweep.h - candidates compared over the values of an option (batch, size, threads): which wins where, where the winner changes,
+ * what to choose.
  *
- * Pure functions.  Every arm was compared with arm 0 at every value, in one trial a value; two others are compared through arm 0, with the
- * wider interval that follows from that. */
+ * Pure functions.  Every candidate was compared with candidate 0 at every value, in one trial per value.  Two others are compared
+ * through candidate 0, with the wider interval that follows from that. */
 #ifndef AS_ANALYSIS_SWEEP_H
 #define AS_ANALYSIS_SWEEP_H
 
@@ -11,7 +12,7 @@ typedef struct as_sweep_row {
     const char        *label; /* "batch=8" */
     double             value; /* 8, for interpolation; NaN: it has no number */
     const assay_trace *trial; /* for memory and first calls; NULL: not known */
-    const as_duel     *duels; /* n_arms - 1: arm i + 1 against arm 0 */
+    const as_duel     *duels; /* n_arms - 1 of them: candidate i + 1 against candidate 0 */
 } as_sweep_row;
 
 typedef struct as_sweep {
@@ -20,27 +21,29 @@ typedef struct as_sweep {
     int                 n_arms;
     const as_sweep_row *rows;
     int                 n_rows; /* by ascending value where they have one */
-    double              margin; /* what is not worth a word: 0.01; arms that differ by less are the same */
+    double              margin; /* the smallest change that matters: 0.01; candidates that differ by less are the same */
 } as_sweep;
 
-/* Calls of the arms do different numbers of items: winners are by the time of an item. */
+/* Whether calls of the candidates do different numbers of items: then the time per item decides who wins. */
 bool as_sweep_per_item(const as_sweep *s);
-/* Time of arm y over time of arm x at a row, as it was judged, with its bounds: NaN where there are none. */
+/* Time of candidate y over time of candidate x at a row, as judged, with its bounds; NaN where there are none. */
 typedef struct as_relation {
     double ratio, lo, hi;
 } as_relation;
 as_relation as_sweep_relation(const as_sweep *s, int row, int x, int y);
-double as_sweep_ns(const as_sweep *s, int row, int arm);    /* of a call: the first arm's, and what the paired ratios make of it */
-double as_sweep_items(const as_sweep *s, int row, int arm); /* done by a call; NaN: not known */
+double      as_sweep_ns(const as_sweep *s, int row, int arm);    /* per call: the first candidate's time, multiplied by the paired
+                                                             * ratio */
+double      as_sweep_items(const as_sweep *s, int row, int arm); /* items per call; NaN: not known */
 
-/* The arm with the least time; *proved: faster than each other one by more than the margin, by its interval.  -1: no times. */
+/* The fastest candidate; *proved: its interval shows it faster than each other one by more than the margin.  -1: no times. */
 int as_sweep_winner(const as_sweep *s, int row, bool *proved);
-/* Where others are proven to take the same time as `best`, to within the margin: the cheapest of them all, by memory, else the one that was named
- * first.  -1: no other is. */
+/* If others are proven to take the same time as `best`, to within the margin: the one of them all with the least memory, else the
+ * one named first.  -1: there is no such other. */
 int as_sweep_same(const as_sweep *s, int row, int best);
 
-/* Where the winner changes between two neighbouring rows: the value at which both take the same time, interpolated in the logarithms of value
- * and ratio.  [lo, hi] is where the interval holds 1: outside of it the winner is certain; open when that does not happen on a side. */
+/* Where the winner changes between two neighbouring rows: the value at which both take the same time, interpolated in the
+ * logarithms of value and ratio.  [lo, hi] is the range in which the interval contains 1: outside it the winner is certain.  A
+ * side is open when no measured value there is certain. */
 typedef struct as_crossover {
     int    row;              /* between this and the next */
     int    from, to;         /* winners below and above */
@@ -50,7 +53,7 @@ typedef struct as_crossover {
 } as_crossover;
 int as_sweep_crossovers(const as_sweep *s, as_crossover *out, int max);
 
-/* What to take for a purpose. */
+/* What to choose for a purpose. */
 typedef enum as_purpose {
     AS_FOR_LATENCY,
     AS_FOR_THROUGHPUT,
@@ -69,9 +72,9 @@ typedef struct as_sweep_choice {
     int         row, arm; /* -1: cannot be told, and why says why */
     double      score;    /* in `unit` */
     const char *unit;
-    double      lead;   /* how much better than the best of another arm, a share; NaN: there is none, or no difference */
+    double      lead;   /* how much better than the best other candidate, a share; NaN: there is none, or no difference */
     bool        proved; /* by the interval at that row */
-    bool        same;   /* another arm is proven to be as good, to within the margin: this is the cheaper one */
+    bool        same;   /* another candidate is proven to be as good, to within the margin: this is the cheaper one */
     const char *why;
 } as_sweep_choice;
 as_sweep_choice as_sweep_choose(const as_sweep *s, as_purpose p);

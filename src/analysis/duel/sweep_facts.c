@@ -1,4 +1,4 @@
-/* sweep_facts.c - group "sweep": who wins where, where that changes, and what to take. */
+/* sweep_facts.c - group "sweep": which candidate wins where, where that changes, and what to choose. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 enum { MAX_COLUMNS = 32, MAX_CROSSOVERS = 16 };
 
-/* One column an arm: the first holds times, the others too; the winner stands last. */
+/* One column of times per candidate; the last column is the winner. */
 static void values_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 {
     const char *columns[MAX_COLUMNS + 4] = {as_say(f, "value|%s", s->key)};
@@ -45,7 +45,7 @@ static void values_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
     }
 }
 
-/* Where calls do different numbers of items: what a call takes and what an item of it takes, side by side. */
+/* Where calls do different numbers of items: the time per call and the time per item, side by side. */
 static void items_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 {
     static const char *const columns[] = {
@@ -158,7 +158,7 @@ static void guide_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
     }
 }
 
-/* A line an arm, for the picture; its bounds are those of the ratio against the first arm, which is drawn flat. */
+/* One line per candidate for the chart.  Its values and bounds are ratios to the first candidate, whose own line is flat at 1. */
 static void series_add(assay_facts *f, as_fact_group *g, const as_sweep *s)
 {
     double *x = AS_TAKE(&f->arena, double, s->n_rows), *y = AS_TAKE(&f->arena, double, s->n_rows),

@@ -2,8 +2,8 @@
 #include "analysis/duel/duel_facts.h"
 
 typedef struct range {
-    int         from, to, arm; /* rows, both included; the arm: -1 none */
-    const char *how;           /* "won", "same": no difference worth a word, "unclear": the best estimate is not certain */
+    int         from, to, arm; /* rows, both included; the candidate: -1 none */
+    const char *how;           /* "won", "same": no difference that matters, "unclear": the best estimate is not certain */
 } range;
 
 static range range_at(const as_sweep *s, int row)

@@ -148,7 +148,7 @@ Test(sweep, advises_inference_and_training_from_runs_of_them_alone)
     }
 }
 
-/* Batches of 1, 8 and 32 take 4, 10 and 44 us: a call of 1 is the quickest, an item of 8 the cheapest. */
+/* Batches of 1, 8 and 32 take 4, 10 and 44 us: batch 1 has the fastest call, batch 8 the least time per item. */
 static void batches_make(as_duel duels[2], as_sweep_row *row, as_sweep *s)
 {
     static const char *const arms[] = {"batch=1", "batch=8", "batch=32"};
@@ -208,7 +208,7 @@ Test(sweep, of_values_within_the_margin_the_cheaper_is_taken)
     as_sweep_choice c = as_sweep_choose(&f.sweep, AS_FOR_LATENCY);
     expect_eq(c.row, 0);
     expect_eq(c.arm, 1);
-    expect(c.proved); /* of the arms */
+    expect(c.proved); /* between the candidates */
     expect_has(c.why, "cheaper");
     expect_eq(as_sweep_choose(&f.sweep, AS_FOR_THROUGHPUT).row, 0);
     f.sweep.margin = .001;
@@ -233,7 +233,7 @@ Test(sweep, within_the_margin_nothing_is_proved_and_the_cheaper_one_is_taken)
     fixture f;
     bool    proved;
     fixture_make(&f, .01);
-    f.duels[0] = duel_of(.996, .002); /* certainly faster, and by less than is worth a word */
+    f.duels[0] = duel_of(.996, .002); /* certainly faster, but by less than the margin */
     f.sweep.n_rows = 1;
     f.sweep.margin = .01;
     expect_eq(as_sweep_winner(&f.sweep, 0, &proved), 1);
@@ -271,7 +271,7 @@ Test(sweep, the_time_of_an_arm_follows_from_the_paired_ratio)
 {
     fixture f;
     fixture_make(&f, .01);
-    f.duels[0].b_ns = 130; /* its own median, which another hour of the machine has raised */
+    f.duels[0].b_ns = 130; /* its own median, raised by a slower hour of the machine */
     f.duels[0].ratio = .93;
     expect_near(as_sweep_ns(&f.sweep, 0, 1), 93, 1e-9);
 }

@@ -1,7 +1,8 @@
 /* test_trial.h - trials with known numbers and planted noise, for tests: no clock is read.
  *
- * Arm i takes `ns * ratio^i`; a round has jitter of about `noise` (a share) that all its arms mostly share, each launch an offset of its own.
- * From 40 % to 60 % of the trial a neighbour on the memory makes blocks and the copy probe slower by `neighbour`. */
+ * Candidate i takes `ns * ratio^i`.  A round has jitter of about `noise` (a share), which its candidates mostly share; each
+ * launch has an offset of its own.  From 40 % to 60 % of the trial a neighbour uses the memory: blocks and the copy probe are
+ * slower by `neighbour`. */
 #ifndef AS_ANALYSIS_TEST_TRIAL_H
 #define AS_ANALYSIS_TEST_TRIAL_H
 
@@ -15,8 +16,8 @@ typedef struct as_planted {
     const char *name;       /* NULL: "matmul/512x512/f32" */
     int         n_arms;     /* 0: 2 */
     int         n_launches; /* 0: 16 */
-    int         n_rounds;   /* a launch; 0: 5 */
-    int         n_shots;    /* a block, kept; 0: none */
+    int         n_rounds;   /* per launch; 0: 5 */
+    int         n_shots;    /* kept per block; 0: none */
     double      ns;         /* 0: 1.92e6 */
     double      ratio;      /* 0: 1 */
     double      noise;      /* 0: .004 */

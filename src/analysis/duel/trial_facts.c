@@ -94,7 +94,7 @@ static void points_end(assay_facts *f, as_fact_group *g, const points *p, const 
 
 typedef enum column { COLUMN_TIME, COLUMN_BUSY, COLUMN_FMA, COLUMN_COPY } column;
 
-/* One column of the blocks; arm -1: of all arms. */
+/* One column of the blocks; arm -1: of all candidates. */
 static void blocks_add(assay_facts *f, as_fact_group *g, const assay_trace *t, int arm, column which, const char *key,
                        const char *label, const char *unit, const char *source)
 {
@@ -128,7 +128,7 @@ void as_trial_series(assay_facts *f, as_fact_group *g, const assay_trace *t, int
     blocks_add(f, g, t, -1, COLUMN_COPY, as_say(f, "%d.copy", i_case), "copy probe", "ns", "a streaming copy after each block");
 }
 
-/* The samples that the trial kept of an arm. */
+/* The samples of a candidate that the trial kept. */
 static size_t shots_count(const assay_trace *t, int arm)
 {
     size_t n = 0;

@@ -1,7 +1,8 @@
-/* stat.h - the statistics of comparisons: pure functions on numbers, none of which knows where they come from.
+/* stat.h - the statistics of comparisons: pure functions on numbers that do not know where the numbers come from.
  *
- * Rank based throughout; guarantees come from the coin that orders a round, not from a model of the noise.  Logarithms of ratios are
- * called d.  Where memory is needed the caller gives scratch.  Base statistics (quantiles, medians, Theil-Sen) are base/stats.h. */
+ * All are based on ranks; their guarantees come from the coin that orders a round, not from a model of the noise.  Logarithms of
+ * ratios are called d.  Where memory is needed, the caller passes scratch.  Base statistics (quantiles, medians, Theil-Sen) are
+ * base/stats.h. */
 #ifndef AS_ANALYSIS_STAT_H
 #define AS_ANALYSIS_STAT_H
 
@@ -18,15 +19,15 @@ double as_normal_quantile(double p);
 
 /* --- Location of paired differences (stat_rank.c) ------------------------------------------------- */
 
-#define AS_HL_MAX 300 /* more are first reduced to this many medians of consecutive groups */
+#define AS_HL_MAX 300 /* with more values, this many medians of consecutive groups are used */
 
 /* Hodges-Lehmann: the median of all pairwise averages.  scratch: AS_HL_MAX * (AS_HL_MAX + 1) / 2 + AS_HL_MAX doubles, or n (n + 3) / 2 if fewer.  NaN when n == 0. */
 double as_hodges_lehmann(const double *d, size_t n, double *scratch);
 /* The null distribution of the signed-rank sum: P(W <= w) for n differences without ties, exact for n <= 200 (subset-sum over 1..n in
  * double), normal with continuity correction above. */
 double as_signed_rank_cdf(size_t n, double w);
-/* Estimate and interval by inverting the signed-rank test; false when n is too small for the confidence (99 % needs 8), value is still set.
- * confidence is reached or exceeded, *out->confidence says by what. */
+/* Estimate and interval by inverting the signed-rank test; false when n is too small for the confidence (99 % needs 8); value is
+ * set anyway.  out->confidence is the confidence reached, at least the one asked for. */
 bool as_signed_rank_interval(const double *d, size_t n, double confidence, double *scratch, as_interval *out);
 /* One-sided p: how likely is a signed-rank sum this large if the true location is <= shift.  Zero differences are dropped, ties get mid ranks. */
 double as_signed_rank_p(const double *d, size_t n, double shift, double *scratch_2n);
@@ -64,12 +65,14 @@ typedef struct as_variance {
     uint32_t n_launches;
 } as_variance;
 bool as_variance_split(const double *d, const uint32_t *launch, size_t n, double *scratch_2n, as_variance *out);
-/* The best number of rounds a launch for costs of a launch and of a round: at least 1, INFINITY (as many as fit) when launches do not differ. */
+/* The best number of rounds per launch, given the costs of a launch and of a round: at least 1, INFINITY (as many as fit) when
+ * launches do not differ. */
 double as_rounds_best(const as_variance *v, double launch_ns, double round_ns);
-/* The effect (a log ratio) that is found with 95 % power at confidence 1 - alpha by so many launches of so many rounds. */
+/* The effect (a log ratio) that this many launches of this many rounds find with 95 % power at confidence 1 - alpha. */
 double as_effect_visible(const as_variance *v, double alpha, double n_launches, double n_rounds);
-/* How many times as much would have to be measured until an interval that now reaches `arm` to either side of its estimate would let `gap` be seen
- * with 95 % power: above 1 wherever the interval reaches over the gap.  arm NaN: until there are enough units for an interval at all. */
+/* How many times as much has to be measured to detect `gap` with 95 % power, when the interval now reaches `arm` to either side
+ * of its estimate.  Above 1 wherever the interval reaches over the gap.  arm NaN: until there are enough units for an interval at
+ * all. */
 double as_times_needed(double arm, double gap, double alpha, size_t n_units);
 
 /* --- Steady or not (stat_steady.c) ------------------------------------------------------------------ */
@@ -89,9 +92,10 @@ typedef struct as_change {
     double p, before, after;
     bool   went_away;
 } as_change;
-/* E-divisive on ranks, recursive, seeded permutations (999 for a window of up to 50 values, given up early once p cannot fall under alpha).  A longer
- * series is searched by windows of 50, with more permutations and p multiplied by the chances that it had.  Points whose step is below min_step
- * (relative) are dropped.  Deterministic for the same data and seed.  Returns how many, ascending, at most max. */
+/* E-divisive on ranks, recursive, seeded permutations (999 for a window of up to 50 values, stopped early once p cannot fall
+ * below alpha).  A longer series is searched by windows of 50, with more permutations and p multiplied by the number of windows
+ * tried.  Points whose step is below min_step (relative) are dropped.  Deterministic for the same data and seed.  Returns how
+ * many, ascending, at most max. */
 size_t as_change_points(const double *y, size_t n, double alpha, double min_step, uint64_t seed, as_change *out, size_t max);
 /* A seed from the data, so that the same history gives the same answer. */
 uint64_t as_data_seed(const double *y, size_t n);

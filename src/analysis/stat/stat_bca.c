@@ -16,8 +16,9 @@ static double whole_sample(statistic_fn *statistic, const void *arg, size_t n, u
     return statistic(chosen, n, arg);
 }
 
-/* How the statistic's spread changes with its value: the skewness of leaving out one unit after the other.  chosen holds the whole sample.
- * Sums around the estimate, which is next to the mean that is then taken off. */
+/* The acceleration, how the statistic's spread changes with its value: the skewness of the values with one unit left out at a
+ * time.  chosen holds the whole sample.  Sums are taken around the estimate, which is close to the mean that is subtracted
+ * afterwards. */
 static double acceleration(statistic_fn *statistic, const void *arg, size_t n, double estimate, uint32_t *chosen)
 {
     double count = (double)n, sum = 0, squares = 0, cubes = 0;
@@ -60,7 +61,7 @@ static double bias(const double *sorted, double estimate)
 
 static double bound(const double *sorted, double z0, double a, double z)
 {
-    double shifted = z0 + (z0 + z) / fmax(1 - a * (z0 + z), 1e-6); /* beyond the pole lies the end of the replicates */
+    double shifted = z0 + (z0 + z) / fmax(1 - a * (z0 + z), 1e-6); /* beyond the pole: the end of the replicates */
     return as_quantile_sorted(sorted, N_REPLICATES, as_normal_cdf(shifted));
 }
 
@@ -74,7 +75,7 @@ bool as_bca(double (*statistic)(const uint32_t *chosen, size_t n, const void *ar
     if (!isfinite(value) || !isfinite(a) || !replicate(statistic, arg, n, seed, scratch_n, scratch_2000))
         return false;
     double z0 = bias(scratch_2000, value), z = as_normal_quantile((1 + confidence) / 2);
-    /* A strong correction may leave the value just outside; widening only adds to the coverage. */
+    /* A strong correction may leave the value just outside the interval; widening it only adds coverage. */
     *out = (as_interval){.value = value,
                          .lo = fmin(bound(scratch_2000, z0, a, -z), value),
                          .hi = fmax(bound(scratch_2000, z0, a, z), value),

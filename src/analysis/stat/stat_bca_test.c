@@ -1,4 +1,4 @@
-/* stat_bca_test.c - against Efron and Tibshirani, and by counting how often the truth is inside. */
+/* stat_bca_test.c - against Efron and Tibshirani, and by counting how often the true value is inside. */
 #include "analysis/stat/stat.h"
 
 #include "base/random.h"
@@ -7,7 +7,7 @@
 static double   replicates[2000];
 static uint32_t chosen[100];
 
-/* arg is the data, one value a unit. */
+/* arg is the data, one value per unit. */
 static double variance_of(const uint32_t *units, size_t n, const void *arg)
 {
     const double *x = arg;
@@ -28,8 +28,9 @@ static double median_of(const uint32_t *units, size_t n, const void *arg)
     return as_median(picked, n, scratch);
 }
 
-/* An Introduction to the Bootstrap, table 14.1: the spatial test, variance of A; 90 % BCa (115.8, 259.6), which no other interval there
- * comes near: the percentile one is (100.8, 233.9).  The mean of 20 seeds, since 2000 draws leave some units of uncertainty. */
+/* An Introduction to the Bootstrap, table 14.1: the spatial test, variance of A; 90 % BCa (115.8, 259.6), and no other interval
+ * there comes near: the percentile one is (100.8, 233.9).  The mean of 20 seeds is used, since 2000 draws leave an uncertainty of
+ * some units. */
 Test(stat_bca, matches_the_textbook)
 {
     static const double a[] = {48, 36, 20, 29, 42, 42, 20, 42, 22, 41, 45, 14, 6, 0, 33, 28, 34, 4, 32, 24, 47, 41, 24, 26, 30, 41};

@@ -1,6 +1,7 @@
 /* stat_edivisive.c - change points of a series: E-divisive on ranks, by seeded permutations.
  *
- * A change point only nominates: history that depends on its own past breaks every permutation test, so a comparison has to confirm it. */
+ * A change point is only a suggestion: a history that depends on its own past breaks every permutation test, so a comparison has
+ * to confirm it. */
 #include "analysis/stat/stat.h"
 
 #include <math.h>
@@ -10,8 +11,8 @@
 
 enum {
     WINDOW = 50,
-    SEGMENT_MIN = 3,      /* fewer values are no segment */
-    N_PERMUTATIONS = 999, /* for each chance that the series has */
+    SEGMENT_MIN = 3,      /* fewer values are not a segment */
+    N_PERMUTATIONS = 999, /* per window that may be split */
     N_BACK = 3            /* the last values that decide whether a change went away */
 };
 
@@ -41,7 +42,7 @@ static void window_fill(window *w, const double *y, size_t n)
     }
 }
 
-/* How far apart the two sides are, beyond what they are in themselves; the sums are over pairs. */
+/* The distance between the two sides minus the distances within each side; the sums are over pairs. */
 static double energy(double n_left, double n_right, double cross, double left, double right)
 {
     double within = left / (n_left * (n_left - 1) / 2) + right / (n_right * (n_right - 1) / 2);
@@ -79,7 +80,7 @@ static void order_start(uint8_t order[WINDOW])
         order[i] = (uint8_t)i;
 }
 
-/* How often a random order splits as well, (c + 1) / (R + 1); left early, with what is known, once that is above alpha for sure. */
+/* How often a random order splits as well, (c + 1) / (R + 1); returns early once this is certain to be above alpha. */
 static double split_p(const window *w, double seen, double alpha, size_t n_permutations, uint64_t seed)
 {
     uint8_t  order[WINDOW];
@@ -111,7 +112,7 @@ typedef struct search {
     as_change    *out;
 } search;
 
-/* The window of a segment in which to look: the segment itself, or the one of its neighbourhoods whose middle splits it best. */
+/* The window of a segment to search: the segment itself, or the neighbourhood that splits best in its middle. */
 static size_t window_choose(const search *s, size_t begin, size_t end, window *w)
 {
     uint8_t order[WINDOW];
@@ -133,7 +134,7 @@ static size_t window_choose(const search *s, size_t begin, size_t end, window *w
     return chosen;
 }
 
-/* One of many windows splits by chance more easily than one, so p is multiplied by the number of chances. */
+/* With many windows one of them splits by chance more easily, so p is multiplied by the number of chances. */
 static bool find_split(const search *s, size_t begin, size_t end, as_change *found)
 {
     window  w;

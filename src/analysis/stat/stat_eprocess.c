@@ -1,4 +1,4 @@
-/* stat_eprocess.c - deciding while looking: the sign e-process and what it is made of. */
+/* stat_eprocess.c - deciding while measuring: the sign e-process and its parts. */
 #include "analysis/stat/stat.h"
 
 #include <math.h>
@@ -27,8 +27,8 @@ static double step(lentz *l, double numerator)
     return l->c * l->d;
 }
 
-/* The continued fraction of the incomplete beta function (Handbook of Mathematical Functions, 26.5.8) from below its turning point, where
- * some square root of a or b steps suffice. */
+/* The continued fraction of the incomplete beta function (Handbook of Mathematical Functions, 26.5.8) below its turning point,
+ * where about sqrt(a) or sqrt(b) steps are enough. */
 static double beta_fraction(double x, double a, double b)
 {
     lentz  l = {1, 1, 0};

@@ -55,8 +55,8 @@ Test(stat_eprocess, does_not_clamp_the_far_end)
     expect(million > 1000000 * log(2) - 10 && million < 1000000 * log(2));
 }
 
-/* Never more than alpha of fair coins ever reach 1/alpha, however often one looks.  E grows with k, so a table of the smallest k for every
- * n does for a million looks. */
+/* Never more than alpha of fair coins ever reach 1/alpha, however often one looks.  E grows with k, so a table of the smallest k
+ * for every n covers a million looks. */
 Test(stat_eprocess, keeps_its_promise_over_500_looks_at_2000_coins)
 {
     enum { N_SERIES = 2000, N_LOOKS = 500 };
@@ -81,7 +81,7 @@ Test(stat_eprocess, keeps_its_promise_over_500_looks_at_2000_coins)
             n_rejected += rejected;
         }
         expect(n_rejected <= alphas[a] * N_SERIES);
-        expect(n_rejected >= alphas[a] * N_SERIES / 5); /* nor is it asleep */
+        expect(n_rejected >= alphas[a] * N_SERIES / 5); /* and it does reject some */
     }
 }
 

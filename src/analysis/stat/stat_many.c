@@ -5,8 +5,8 @@
 
 /* --- Step-up procedures -------------------------------------------------------------------------- */
 
-/* Is case a weaker evidence than case b?  Evidence is a p-value (small is strong) or the logarithm of an e-value (large is strong); NaN is
- * none at all. */
+/* Does case a have weaker evidence than case b?  Evidence is a p-value (small is strong) or the logarithm of an e-value (large is
+ * strong); NaN is none at all. */
 typedef struct evidence {
     const double *value;
     bool          small_is_strong;

@@ -1,12 +1,12 @@
-/* stat_plan.c - planning: where the variance sits, what can be seen, and how long it takes. */
+/* stat_plan.c - planning: where the variance is, what can be detected, and how long it takes. */
 #include "analysis/stat/stat.h"
 
 #include <math.h>
 
 static const double half_pi = 1.57079632679489661923;
 
-/* The standard deviation by 1.4826 median absolute deviations.  Of few values that is too small; the factors are those of Croux and
- * Rousseeuw (1992). */
+/* The standard deviation by 1.4826 median absolute deviations.  For few values that is too small; the correction factors are
+ * those of Croux and Rousseeuw (1992). */
 static double robust_sd(const double *x, size_t n, double *scratch)
 {
     static const double few[] = {0, 0, 1.196, 1.495, 1.363, 1.206, 1.200, 1.140, 1.129, 1.107};
@@ -50,7 +50,7 @@ bool as_variance_split(const double *d, const uint32_t *launch, size_t n, double
     size_t n_launches = launch_medians(d, launch, n, scratch_2n);
     double sd_medians = robust_sd(scratch_2n, n_launches, scratch_2n + n);
     double rounds = n_launches ? (double)n / (double)n_launches : 0;
-    /* The medians of the launches also vary because of their rounds: that part is not the launches'. */
+    /* The medians of the launches also vary because of their rounds: subtract that part. */
     double of_rounds = rounds > 0 ? median_price(rounds) * sd_round * sd_round / rounds : 0;
     *out = (as_variance){.sigma_launch = sqrt(fmax(sd_medians * sd_medians - of_rounds, 0)),
                          .sigma_round = sd_round,
@@ -59,7 +59,7 @@ bool as_variance_split(const double *d, const uint32_t *launch, size_t n, double
     return n_launches >= 2 && n_steps > 0;
 }
 
-/* Dear launches that hardly differ get many rounds, cheap ones that differ get few. */
+/* Expensive launches that hardly differ get many rounds; cheap ones that differ get few. */
 double as_rounds_best(const as_variance *v, double launch_ns, double round_ns)
 {
     if (!(v->sigma_round > 0))
@@ -69,7 +69,7 @@ double as_rounds_best(const as_variance *v, double launch_ns, double round_ns)
     return fmax(v->sigma_round / v->sigma_launch * sqrt(launch_ns / round_ns), 1);
 }
 
-/* Effects of so many standard deviations of the estimate are found with 95 % power at a two-sided alpha: 4.22 for 1 %. */
+/* The effect, in standard deviations of the estimate, that is found with 95 % power at a two-sided alpha: 4.22 for 1 %. */
 static double visible_sds(double alpha) { return as_normal_quantile(1 - alpha / 2) + as_normal_quantile(0.95); }
 
 double as_effect_visible(const as_variance *v, double alpha, double n_launches, double n_rounds)
@@ -81,8 +81,9 @@ double as_effect_visible(const as_variance *v, double alpha, double n_launches, 
 /* Fewer units cannot be that sure even if they all agree: 8 for 1 %. */
 static double units_least(double alpha) { return ceil(log2(2 / alpha)); }
 
-/* The interval shrinks with the root of the units.  A gap that is small against the interval is not known: a quarter of the interval's arm is
- * taken then.  Both numbers are what was seen: a model of the variances once promised 214 ms after 970 ms had not sufficed. */
+/* The interval shrinks with the square root of the number of units.  A gap that is small compared with the interval is not known:
+ * then a quarter of the half-width is used.  Both numbers are observed: a model of the variances once promised 214 ms after 970
+ * ms had not been enough. */
 double as_times_needed(double arm, double gap, double alpha, size_t n_units)
 {
     double z = as_normal_quantile(1 - alpha / 2);

@@ -51,7 +51,7 @@ Test(stat_plan, launches_alike_have_next_to_no_variance)
     expect_near(v.sigma_round, 0.053, 0.003);
 }
 
-/* The median of many repetitions is right also for eight launches, where plain MADs would be a tenth too small. */
+/* The median of many repetitions is right even for eight launches, where plain MADs would be a tenth too small. */
 Test(stat_plan, few_launches_are_not_underestimated)
 {
     double sum = 0;

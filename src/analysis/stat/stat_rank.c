@@ -7,7 +7,7 @@
 #include "base/random.h"
 
 enum {
-    EXACT_MAX = 200,                              /* differences up to which the null distribution is counted out */
+    EXACT_MAX = 200,                              /* up to this many differences the null distribution is counted exactly */
     N_SUMS = EXACT_MAX * (EXACT_MAX + 1) / 2 + 1, /* and the sums that it needs: half of those of doubled ranks */
     ALL_FLIPS_MAX = 16,
     N_FLIPS = 9999
@@ -17,7 +17,8 @@ enum {
 
 double as_normal_cdf(double z) { return 0.5 * erfc(-z * 0.70710678118654752440); }
 
-/* By halving: some microseconds, no table of coefficients, and right to the last digits in the lower tail, which the upper one mirrors. */
+/* By bisection: takes some microseconds, needs no table of coefficients, and is right to the last digits in the lower tail, which
+ * the upper one mirrors. */
 double as_normal_quantile(double p)
 {
     if (!(p > 0 && p < 1))
@@ -36,8 +37,8 @@ double as_normal_quantile(double p)
 
 /* --- Pairwise averages ------------------------------------------------------------------------- */
 
-/* Hoare's selection: x[k] is what it would be after sorting, nothing before it is larger, nothing after it smaller.  After too many
- * rounds, which only an order made for it needs, the rest is sorted. */
+/* Hoare's selection: x[k] is what it would be after sorting, nothing before it is larger, nothing after it smaller.  After too
+ * many rounds, which only an adversarial order needs, the rest is sorted. */
 static double select_in_place(double *x, size_t n, size_t k)
 {
     size_t begin = 0, end = n;
@@ -78,7 +79,8 @@ static double median_by_selection(double *x, size_t n)
     return below + (above - below) / 2;
 }
 
-/* Puts at most AS_HL_MAX values at the front of scratch and all their pairwise averages behind; how many values, 0 when one is NaN. */
+/* Puts at most AS_HL_MAX values at the front of scratch and all their pairwise averages behind them; returns how many values, 0
+ * when one is NaN. */
 static size_t walsh_averages(const double *d, size_t n, double *scratch, double **averages)
 {
     size_t  m = n < AS_HL_MAX ? n : AS_HL_MAX, n_averages = 0;
@@ -119,7 +121,7 @@ static void count_subsets(const double *weights, size_t n, size_t limit, double 
     }
 }
 
-/* P(sum <= limit) when a coin decides about every weight; n <= EXACT_MAX, limit < N_SUMS. */
+/* P(sum <= limit) when a coin decides whether each weight counts; n <= EXACT_MAX, limit < N_SUMS. */
 static double subset_cdf(const double *weights, size_t n, size_t limit)
 {
     double count[N_SUMS], sum = 0;

@@ -1,4 +1,4 @@
-/* stat_rank_test.c - against counting everything out, and textbooks. */
+/* stat_rank_test.c - against exhaustive counting and textbooks. */
 #include "analysis/stat/stat.h"
 
 #include "analysis/stat/test_noise.h"
@@ -58,7 +58,7 @@ Test(stat_rank, hodges_lehmann_of_many_takes_medians_of_groups_first)
     static double d[3 * AS_HL_MAX], medians[AS_HL_MAX];
     for (size_t i = 0; i < AS_HL_MAX; i++) {
         medians[i] = d[3 * i + 1] = sin((double)i);
-        d[3 * i] = 1e9; /* one wild value a group does not show */
+        d[3 * i] = 1e9; /* one outlier per group does not show */
         d[3 * i + 2] = -2;
     }
     expect_near(as_hodges_lehmann(d, 3 * AS_HL_MAX, scratch), hodges_lehmann_slowly(medians, AS_HL_MAX), 1e-12);

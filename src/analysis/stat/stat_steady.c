@@ -36,7 +36,7 @@ static as_steady label(const as_change *changes, size_t n_changes, size_t n)
     return AS_STEADY_WARM_UP;
 }
 
-/* A long series is judged by the medians of N_POINTS groups: a change of a few blocks among thousands is none. */
+/* A long series is judged by the medians of N_POINTS groups: a change in a few blocks among thousands does not count. */
 as_steady as_steady_label(const double *y, size_t n, uint64_t seed, size_t *from)
 {
     double    points[N_POINTS] = {0};

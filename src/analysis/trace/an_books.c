@@ -6,14 +6,14 @@
 
 #define MAX_UNEXPLAINED 0.02
 
-/* Of the runs that the layers' times come from, too: what is here and what is there adds up. */
+/* Uses the same runs as the layers' times, so that both tables add up. */
 typedef struct books {
     double *wall, *nodes, *transfers, *unexplained;
     double  wall_sum, explained_sum;
     size_t  n;
 } books;
 
-/* The share of a run that recording its own spans takes: it lies between the spans, so they cannot explain it. */
+/* The share of a run that recording its spans takes: this time lies between the spans, so they cannot explain it. */
 static double own_share(const assay_trace *t, const books *b)
 {
     size_t n_spans = 1; /* of the run itself */
@@ -62,7 +62,7 @@ static assay_metric mean(assay_facts *f, const double *ns, const books *b, const
                 : as_metric_unavailable("ns", reason);
 }
 
-/* What a formula gave for each run. */
+/* The values of a formula, one per run. */
 static assay_metric derived(assay_metric m)
 {
     if (as_metric_has(&m))

@@ -1,4 +1,4 @@
-/* an_contention.c - was the machine ours?  CPU time against wall time, switches, steal and pressure. */
+/* an_contention.c - was the machine idle?  Compares CPU time with wall time; looks at switches, steal and pressure. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 
 #define QUIET_SHARE     0.05
 #define DISTURBED_SHARE 0.25
-#define QUIET_EXCESS    0.10 /* of the mean over the median: means are the enemy because they see what medians hide */
+#define QUIET_EXCESS    0.10 /* of the mean over the median: the mean shows interruptions that the median hides */
 #define HEAVY_EXCESS    0.50
-#define QUIET_SWITCHES  20.0 /* a second; the kernel's own work makes a few */
-#define STEAL_TICK_NS   10e6 /* the hypervisor's account moves in such steps */
+#define QUIET_SWITCHES  20.0 /* per second; the kernel's own work causes a few */
+#define STEAL_TICK_NS   10e6 /* the hypervisor counts stolen time in steps of this size */
 
 static void ratio_add(assay_facts *f, as_fact_group *g, const as_times *times, const char *reason)
 {
@@ -32,7 +32,7 @@ static void ratio_add(assay_facts *f, as_fact_group *g, const as_times *times, c
     as_facts_add(f, g, "contention.contaminated", "samples interrupted", dirty);
 }
 
-/* A sensor under a name of ours. */
+/* Adds a sensor under a name of our own. */
 static void sensor_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const char *key, const char *label,
                        const char *sensor, const char *unit)
 {
@@ -41,7 +41,7 @@ static void sensor_add(assay_facts *f, as_fact_group *g, const assay_trace *t, c
                  i >= 0 ? as_sensor_metric(f, t, (size_t)i) : as_metric_unavailable(unit, "the trace has no such sensor"));
 }
 
-/* Numbers of the sentence, as far as they are there. */
+/* The numbers of the sentence, as far as they are known. */
 static const char *numbers(assay_facts *f)
 {
     static const struct {
@@ -57,24 +57,17 @@ static const char *numbers(assay_facts *f)
     return text;
 }
 
-/* --- Who speaks against a quiet machine ---------------------------------------------------------------- */
+/* --- What speaks against an idle machine ---------------------------------------------------------------- */
 
 typedef enum quiet { QUIET, DISTURBED, HEAVY } quiet;
-/* The labels in files, and what a reader is told. */
+/* The labels in files, and the words for readers. */
 static const char *const labels[] = {[QUIET] = "quiet", [DISTURBED] = "disturbed", [HEAVY] = "heavily disturbed"};
 static const char *const told[] = {[QUIET] = "idle", [DISTURBED] = "busy", [HEAVY] = "very busy"};
 
-const char *as_machine_word(const char *label)
-{
-    for (size_t i = 0; i < AS_COUNT(labels); i++)
-        if (!strcmp(label, labels[i]))
-            return told[i];
-    return label;
-}
+static const as_machine_state states[] = {[QUIET] = AS_MACHINE_IDLE, [DISTURBED] = AS_MACHINE_BUSY, [HEAVY] = AS_MACHINE_VERY_BUSY};
+static const as_level         levels[] = {[QUIET] = AS_LEVEL_GOOD, [DISTURBED] = AS_LEVEL_WARN, [HEAVY] = AS_LEVEL_BAD};
 
-static const as_level levels[] = {[QUIET] = AS_LEVEL_GOOD, [DISTURBED] = AS_LEVEL_WARN, [HEAVY] = AS_LEVEL_BAD};
-
-/* The worst that any of them says, and the words of those that say more than quiet. */
+/* The worst label of any check, and the words of those worse than "quiet". */
 typedef struct testimony {
     quiet       worst;
     const char *against; /* "; against it speaks ..., ..." */
@@ -109,7 +102,7 @@ static const char *of_elapsed(assay_facts *f, const char *what, double share, co
                   as_say_number(f, times->span_ns, "ns"), 100 * QUIET_SHARE);
 }
 
-/* Some task of the machine waited for a CPU: perhaps not ours, so it never says more than disturbed. */
+/* Some task of the machine waited for a CPU.  It may not have been ours, so this check never says more than "disturbed". */
 static void pressure_hear(assay_facts *f, as_fact_group *g, const as_times *times, testimony *all)
 {
     assay_metric share = share_of(f, "contention.pressure", times, "pressure stall / time measured");
@@ -126,7 +119,7 @@ static void steal_hear(assay_facts *f, as_fact_group *g, const as_times *times, 
         hear(f, all, judge(share.value, QUIET_SHARE, DISTURBED_SHARE), of_elapsed(f, "steal", share.value, times));
 }
 
-/* Few long samples see some switches on any machine, many short ones hardly notice them: both the rate and the share must be high. */
+/* Long samples see some switches on any machine, and most short samples see none: both the rate and the share must be high. */
 static void switches_hear(assay_facts *f, const as_times *times, testimony *all)
 {
     const assay_metric *m = as_facts_metric(f, "contention.switches");
@@ -151,7 +144,7 @@ static void mean_hear(assay_facts *f, as_fact_group *g, testimony *all)
                     as_say_number(f, median->value, "ns")));
 }
 
-/* Quiet only if all agree; one that is not there says nothing, but without CPU time nobody can say quiet. */
+/* "quiet" only if all checks agree.  A missing check counts for nothing, but without CPU time the answer cannot be "quiet". */
 static void label_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_times *times)
 {
     const assay_metric *found = as_facts_metric(f, "contention.contaminated");
@@ -159,13 +152,14 @@ static void label_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
     if (!found)
         return;
     assay_metric dirty = *found;
-    if (strcmp(t->clock_name, "fake")) { /* else time is told, and the machine has no part in it */
+    if (strcmp(t->clock_name, "fake")) { /* otherwise time is simulated, and the machine does not matter */
         pressure_hear(f, g, times, &all);
         steal_hear(f, g, times, &all);
         switches_hear(f, times, &all);
         mean_hear(f, g, &all);
     }
     if (!as_metric_has(&dirty)) {
+        f->machine = all.worst > QUIET ? states[all.worst] : AS_MACHINE_UNKNOWN;
         as_facts_note(f, "contention.label", all.worst > QUIET ? labels[all.worst] : "unknown");
         if (all.worst > QUIET)
             as_facts_find(f, g, levels[all.worst], "The machine was %s, although CPU time does not show it (%s)%s.",
@@ -176,6 +170,7 @@ static void label_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
         return;
     }
     quiet by_cpu = judge(dirty.value, QUIET_SHARE, DISTURBED_SHARE), worst = by_cpu > all.worst ? by_cpu : all.worst;
+    f->machine = states[worst];
     as_facts_note(f, "contention.label", labels[worst]);
     as_facts_find(
         f, g, levels[worst],
@@ -186,7 +181,7 @@ static void label_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
 
 #define LATE_SHARE 0.001 /* of barriers; below, threads come together as they should */
 
-/* Threads wait for the slowest: a core that is taken away shows at the barriers, and so does uneven work. */
+/* Threads wait for the slowest one: a lost core shows at the barriers, and so does uneven work. */
 static void threads_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
 {
     if (!t->n_barriers) /* one thread, or a device whose threads are not ours */

@@ -1,4 +1,4 @@
-/* an_cost.c - the work of one run by the definitions of its operators, and the rate at which it was done. */
+/* an_cost.c - the work of one run by the definitions of its operators, and the rate of this work. */
 #include <math.h>
 
 #include "analysis/trace/evidence.h"
@@ -18,7 +18,7 @@ static assay_metric counted(const cost_sum *c, const assay_trace *t, uint64_t va
                        : as_metric_counted(value, unit, "operator definitions");
 }
 
-/* work / time, with the bounds of the time turned round. */
+/* work / time; the bounds of the time swap sides. */
 static assay_metric rate(const assay_metric *work, const assay_metric *time, const char *unit, const char *formula)
 {
     if (!as_metric_has(work))
@@ -36,7 +36,7 @@ static void run(assay_facts *f, const assay_trace *t)
     for (size_t i = 0; i < t->n_steps; i++) {
         const as_trace_step *s = &t->steps[i];
         if (as_step_is_prologue(s))
-            continue; /* runs once for its parameters, not once a run */
+            continue; /* set-up: runs once per load, not once per run */
         sum(&c, &c.flops, s->flops);
         sum(&c, &c.special, s->special);
         sum(&c, &c.bytes_read, s->bytes_read);

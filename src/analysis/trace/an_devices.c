@@ -1,4 +1,4 @@
-/* an_devices.c - which device had how much of the run: by where its steps really ran, not by what was asked for. */
+/* an_devices.c - the share of each device in the run, by where the steps really ran, not by what was asked for. */
 #include "analysis/trace/devices.h"
 
 #include <math.h>

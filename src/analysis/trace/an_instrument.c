@@ -1,4 +1,4 @@
-/* an_instrument.c - what the measuring cost: the promise is 30 ns a span and 0.5 % of the run. */
+/* an_instrument.c - the cost of measuring: at most 30 ns per span and 0.5 % of the run. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static assay_metric stated(double ns, const char *source, const char *reason)
                                                 : as_metric_unavailable("ns", reason);
 }
 
-/* Of timed runs only: detailed ones cost what they cost outside the samples. */
+/* Timed runs only: detailed runs happen outside the samples, so their cost does not matter. */
 static assay_metric spans_per_run(assay_facts *f, const assay_trace *t)
 {
     as_kept k = as_kept_read(f, t);

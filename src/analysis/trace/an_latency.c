@@ -14,7 +14,7 @@ static const struct {
     {"latency.p95", "95th percentile", .95}, {"latency.p99", "99th percentile", .99},
 };
 
-/* A quantile with too few samples beyond it is a guess, however many digits it has. */
+/* A quantile with too few samples beyond it would be a guess. */
 static assay_metric quantile(assay_facts *f, const double *sorted, size_t n, double q, const char *source)
 {
     size_t needs = as_quantile_needs(q), lo, hi;
@@ -68,7 +68,7 @@ static void cpu_add(assay_facts *f, as_fact_group *g, const as_times *times)
                  as_median_metric(f, cpu, n, "ns", "thread CPU clock, per run", "the thread's CPU clock was not read"));
 }
 
-/* Fast runs make many samples a second: the bounds change sides. */
+/* Runs per second: the bounds of the time swap sides. */
 static assay_metric throughput(const assay_trace *t, const assay_metric *median)
 {
     double batch = (double)t->batch;

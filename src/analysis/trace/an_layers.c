@@ -1,4 +1,4 @@
-/* an_layers.c - the run step by step: time, share, work, rates, and which kernel did it. */
+/* an_layers.c - the run step by step: time, share, work, rates and kernel. */
 #include <math.h>
 
 #include "analysis/trace/evidence.h"
@@ -77,7 +77,7 @@ static uint64_t most_totals(const assay_trace *t)
     return most;
 }
 
-/* A prologue step is no part of a run: there is no whole that it must add up to. */
+/* A set-up step is not part of a run: its time need not add up to anything, so a median will do. */
 static assay_metric prologue_time(assay_facts *f, const assay_trace *t, const as_kept *k, size_t i)
 {
     const as_step_times *times = &k->steps[i];
@@ -86,7 +86,7 @@ static assay_metric prologue_time(assay_facts *f, const assay_trace *t, const as
     return as_median_metric(f, times->ns, times->n, "ns", as_say(f, "%s, median", clock_of(k)), missing(f, t));
 }
 
-/* The mean over the undisturbed runs; where no single run was kept, over all that happened. */
+/* The mean over the uninterrupted runs; over all runs where only totals were kept. */
 static assay_metric step_time(assay_facts *f, const assay_trace *t, const as_kept *k, size_t i)
 {
     const as_step_times *times = &k->steps[i];
@@ -103,7 +103,7 @@ static assay_metric step_time(assay_facts *f, const assay_trace *t, const as_kep
                                                              : missing(f, t));
 }
 
-/* The run that the steps are shares of: the same runs that their times come from. */
+/* The run time of which the steps are shares, from the same runs as their times. */
 static assay_metric run_time(assay_facts *f, const assay_trace *t, const as_kept *k)
 {
     double  *walls = AS_TAKE(&f->arena, double, k->n_runs), all_ns = 0;
@@ -170,7 +170,7 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, con
     as_facts_row(f, table, c);
 }
 
-/* A prologue step is no part of a run, so it has no share of one. */
+/* A set-up step is not part of a run, so it has no share of it. */
 static void steps_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_kept *k, bool prologue)
 {
     assay_metric whole =
@@ -228,7 +228,7 @@ static void edges_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
                                  .n = n});
 }
 
-/* Every step of the plan by its index, with the steps whose results it reads: the network as it ran. */
+/* The network as it ran: every step of the plan by its index, with the steps whose results it reads. */
 static void graph_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_kept *k)
 {
     as_table *table =
@@ -288,7 +288,7 @@ static void run(assay_facts *f, const assay_trace *t)
     as_facts_add(f, g, "layers.n_steps", "steps of the plan", as_metric_counted(t->n_steps, "1", "plan"));
     as_facts_add(f, g, "layers.kept_runs", "runs with spans per step",
                  as_metric_counted(k.uses_detailed ? k.n_timed + k.n_detailed : k.n_timed, "1", "spans of the trace"));
-    if (!k.by_segment || most_totals(t)) /* totals do not tell disturbed runs apart */
+    if (!k.by_segment || most_totals(t)) /* totals do not show which runs were interrupted */
         as_facts_add(f, g, "layers.undisturbed_runs", "of these, uninterrupted",
                      as_metric_counted(k.n_clean, "1", "CPU time and wall time of each"));
     as_facts_add(f, g, "layers.run_mean", "mean of the uninterrupted runs", run_time(f, t, &k));

@@ -32,7 +32,7 @@ static void buffers_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
     }
 }
 
-/* The plan states its peak to the byte; one that was not kept is a fault of ours, not noise. */
+/* The plan states its peak to the byte; if a run uses another amount, that is a bug of ours, not noise. */
 static void peaks_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
 {
     uint64_t planned = t->peak_bytes_planned, observed = t->peak_bytes_observed;
@@ -99,14 +99,14 @@ static assay_metric bytes_metric(double bytes, const char *source)
                         : as_metric_counted((uint64_t)bytes, "byte", source);
 }
 
-/* The peak of the process is the network, the instrument and the program: each apart, and what none of them explains. */
+/* Splits the peak of the process: the network, the measuring, the program, and what none of them explains. */
 static void parts_add(assay_facts *f, as_fact_group *g, const assay_trace *t, int rss)
 {
     double program = bytes_of(t, AS_METRIC_PROGRAM), records = bytes_of(t, AS_METRIC_RECORDS),
            apart = bytes_of(t, AS_METRIC_LIMITS_APART), limits = bytes_of(t, AS_METRIC_LIMITS),
            network = (double)t->peak_bytes_observed, instrument = records;
     char size[4][32];
-    if (!isnan(limits) && !isnan(records)) /* their buffers are in the peak, because it could not be counted anew */
+    if (!isnan(limits) && !isnan(records)) /* their buffers are in the peak, because the peak could not be reset */
         instrument += limits;
     as_facts_add(f, g, "memory.network", "needed by the network",
                  t->peak_bytes_observed ? as_metric_counted(t->peak_bytes_observed, "byte",

@@ -1,4 +1,4 @@
-/* an_modules.c - the steps of a run folded by module, to the depth at which a few rows say where the time is. */
+/* an_modules.c - adds up the steps of a run by module, at the depth at which a few rows show where the time is spent. */
 #include "analysis/analysis.h"
 
 static void run(assay_facts *f, const assay_trace *t)

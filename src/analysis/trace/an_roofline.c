@@ -1,6 +1,7 @@
-/* an_roofline.c - each step against what its device can do: which limit applies, how near it is, what could be gained.
+/* an_roofline.c - each step against what its device can do: which limit applies, how near the step is to it, and what could be
+ * gained.
  *
- * The limit of a step and what is above it are trace/limit.h's: the same rule as for a bench row and a refusal. */
+ * trace/limit.h computes the limit of a step and judges what is above it: the same rule as for bench rows and refusals. */
 #include <math.h>
 #include <string.h>
 
@@ -63,7 +64,7 @@ static assay_metric over(double value, double by, uint64_t n, const char *unit, 
     return as_metric_derived(value / by, (double)NAN, (double)NAN, n, unit, formula);
 }
 
-/* A share above 1 is never told as a number: it is at its limit, in doubt or refused, and says so. */
+/* A share above 1 is never shown as a number: the row says "at its limit", in doubt or refused. */
 static assay_metric share_of(assay_facts *f, const as_limit *l, const assay_metric *time, as_standing standing, double share,
                              const char *none)
 {
@@ -117,7 +118,7 @@ static void row_add(assay_facts *f, as_table *table, const as_trace_step *s, con
 static void doubt_find(assay_facts *f, as_fact_group *g, const as_trace_step *s, const as_limit *l)
 {
     as_facts_find(
-        f, g, AS_LEVEL_NOTE, /* of the limit: the time itself is right */
+        f, g, AS_LEVEL_NOTE, /* concerns the limit: the time itself is right */
         l->on_the_spot
             ? "%s is above its limit (%s), which was measured on a busy machine and may be too low: no share of the limit is given."
             : "%s is above its limit (%s), which was not measured in this session and may be too low: no share of the limit is given.",
@@ -172,7 +173,7 @@ static const as_limits *limits_of(devices *d, const assay_trace *t, const char *
     return d->known[i] ? &d->limits[i] : NULL;
 }
 
-/* The body's steps in the order of the layers' table, each with its time there. */
+/* The steps of the body in the order of the layers' table, each with its time. */
 static void steps_judge(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_table *layers, tally *out)
 {
     as_table *table = as_facts_table(f, g, "steps", "Steps against their limits", columns);
@@ -197,7 +198,7 @@ static void steps_judge(assay_facts *f, as_fact_group *g, const assay_trace *t, 
         if (standing == AS_STANDING_UNKNOWN)
             continue;
         sum.n_timed++;
-        sum.least += fmin(l.ns, time->value); /* no more than all of its time can be needed */
+        sum.least += fmin(l.ns, time->value); /* a step cannot need more than its whole time */
         sum.n_doubt += standing == AS_STANDING_DOUBT;
         sum.n_above += standing == AS_STANDING_ABOVE;
         if (standing == AS_STANDING_DOUBT)
@@ -229,7 +230,7 @@ static void limits_say(assay_facts *f, as_fact_group *g, const assay_trace *t)
                       lower->name, as_say_number(f, lower->today, lower->unit), 100 * fabs(1 - lower->today / lower->value));
 }
 
-/* Of too few undisturbed runs nothing is named: the neighbour may be the hotspot. */
+/* With too few uninterrupted runs no step is named: the time may be the neighbour's. */
 static void hotspot_add(assay_facts *f, as_fact_group *g, const tally *sum)
 {
     const assay_metric *found = as_facts_metric(f, "layers.undisturbed_runs");
@@ -257,6 +258,8 @@ static void run(assay_facts *f, const assay_trace *t)
     tally          sum;
     layers = as_facts_table_find(f, "layers", "steps"); /* groups may have moved */
     steps_judge(f, g, t, layers, &sum);
+    as_facts_add(f, g, "roofline.threads", "threads that the limits are for",
+                 as_metric_counted((uint64_t)(t->threads > 0 ? t->threads : 1), "1", "plan"));
     as_facts_add(f, g, "roofline.above", "steps above their limit",
                  as_metric_counted((uint64_t)sum.n_above, "1", "issued work against limits measured in this session, 5 % margin"));
     as_facts_add(f, g, "roofline.of_roof", "share of the limit over all timed steps",

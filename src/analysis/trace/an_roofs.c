@@ -1,4 +1,4 @@
-/* an_roofs.c - the devices' own limits, as they were measured beside the run. */
+/* an_roofs.c - the limits of the devices, as measured beside the run. */
 #include <math.h>
 #include <string.h>
 

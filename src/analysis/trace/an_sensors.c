@@ -1,4 +1,4 @@
-/* an_sensors.c - every sensor of the trace as one number, or as the reason why there is none. */
+/* an_sensors.c - every sensor of the trace as one number, or the reason why it has none. */
 #include "analysis/trace/evidence.h"
 
 static void run(assay_facts *f, const assay_trace *t)
@@ -11,7 +11,7 @@ static void run(assay_facts *f, const assay_trace *t)
         const char            *key = as_facts_keep(f, as_say(f, "sensors.%s", s->name)),
                    *label = as_say(f, "%s (%s)", s->name, *s->meaning ? s->meaning : "level");
         if (key && as_facts_metric(f, key))
-            key = as_say(f, "%s#%zu", key, i); /* two sensors of one name are still two */
+            key = as_say(f, "%s#%zu", key, i); /* two sensors with the same name stay separate */
         n_missing += !as_metric_has(&m);
         as_facts_add(f, g, key, label, m);
     }
@@ -21,4 +21,5 @@ static void run(assay_facts *f, const assay_trace *t)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%zu of %zu sensors are not available; the table says why.", n_missing, t->n_sensors);
 }
 
-const as_analysis as_an_sensors = {.name = "sensors", .order = 60, .run = run};
+const as_analysis as_an_sensors = {
+    .name = "sensors", .order = 60, .of = 1u << AS_OF_NETWORK | 1u << AS_OF_SESSION | 1u << AS_OF_PROGRAM, .run = run};

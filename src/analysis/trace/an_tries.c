@@ -1,7 +1,7 @@
-/* an_tries.c - what could be tried, with an estimate of its effect: modelled, never proved.
+/* an_tries.c - what to try, with an estimate of its effect: modelled, never proved.
  *
- * Each rule reads measured times of layers and the limits of the machine, and says what another setting would do by a stated model.
- * `assay compare` proves or refutes it; the command stands beside. */
+ * Each rule reads the measured times of layers and the limits of the machine, and estimates the effect of another setting by a
+ * stated model.  `assay compare` proves or refutes the estimate; its command is shown beside it. */
 #include <math.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 /* Below this a setting is not worth the user's time. */
 #define LEAST_GAIN .05
 
-/* What the model of more threads assumes: a layer is split at this efficiency, each barrier costs so much, and a layer that waits for
- * memory outside a core's own caches gains half. */
+/* What the model of more threads assumes: a layer is split with this efficiency, each barrier costs this much time, and a layer
+ * that waits for memory outside a core's own caches gains half. */
 #define SPLIT_EFFICIENCY .88
 #define BARRIER_NS       1500.0
 
@@ -69,7 +69,7 @@ static bool try_threads(assay_facts *f, const assay_trace *t, const as_table *st
     return true;
 }
 
-/* The greatest rate of f32 for this number of threads. */
+/* The highest f32 rate for this number of threads. */
 static double compute_limit(const assay_trace *t)
 {
     double best = 0;
@@ -84,7 +84,7 @@ static double compute_limit(const assay_trace *t)
     return best;
 }
 
-/* How much of what the step of that name moves is weights. */
+/* The share of weights in the bytes that the step of that name moves. */
 static double weight_share(const assay_trace *t, const char *name)
 {
     for (size_t i = 0; i < t->n_steps; i++) {
@@ -145,7 +145,7 @@ static void run(assay_facts *f, const assay_trace *t)
     const assay_metric *clean = as_facts_metric(f, "layers.undisturbed_runs");
     const char         *model = as_facts_note_find(f, "model.source");
     if (!steps || !model || !*model || !clean || !as_metric_has(clean) || clean->value < AS_CLEAN_ENOUGH || t->n_arms > 1)
-        return; /* what disturbed runs say about layers is not a ground for advice */
+        return; /* times of layers from interrupted runs are not a basis for advice */
     attempt found[AS_COUNT(rules)];
     int     n = 0;
     for (size_t i = 0; i < AS_COUNT(rules); i++)

@@ -6,11 +6,11 @@
 #include "base/stats.h"
 
 #define MAX_DRIFT 0.02
-#define MAX_COST  0.02 /* of measuring; above, the number is another one than without it */
+#define MAX_COST  0.02 /* of measuring; above this, measuring changes the result */
 
 enum { MAX_SLOPE_POINTS = 300 }; /* 44850 pairs: the slope of block medians is the slope of the run */
 
-/* --- Is the run stationary? ---------------------------------------------------------------------------- */
+/* --- Is the run steady? ---------------------------------------------------------------------------- */
 
 typedef struct drift {
     double change, slope_change;
@@ -32,7 +32,7 @@ static double slope_change(assay_facts *f, const double *x, size_t n, double med
     return as_theil_sen(points, n_points, scratch) * (double)(n_points - 1) / median;
 }
 
-/* First against last third.  Certain when their order-statistic intervals do not meet. */
+/* The first third against the last.  A difference is certain when their order-statistic intervals do not overlap. */
 static drift drift_of(assay_facts *f, const as_times *times)
 {
     drift   d = {.n = times->n};
@@ -56,7 +56,7 @@ static drift drift_of(assay_facts *f, const as_times *times)
 
 static bool is_drifting(const drift *d) { return d->known && d->certain && fabs(d->change) > MAX_DRIFT; }
 
-/* A large difference that the noise could have made is neither drift nor steadiness. */
+/* A large difference that may be noise proves neither drift nor a steady run. */
 static bool is_open(const drift *d) { return d->known && !d->certain && fabs(d->change) > MAX_DRIFT; }
 
 static const char *steadiness_words(const drift *d)
@@ -134,7 +134,7 @@ static void dominance_add(assay_facts *f, as_fact_group *g)
                   steps->n_rows == 1 ? "step" : "steps");
 }
 
-/* --- The parts, repeated where a reader looks first ------------------------------------------------------ */
+/* --- The most important findings, repeated where a reader looks first ------------------------------------------------------ */
 
 static as_level worst_level(const assay_facts *f)
 {
@@ -146,7 +146,7 @@ static as_level worst_level(const assay_facts *f)
     return worst;
 }
 
-/* The first finding of a group that judges. */
+/* The first finding of a group that is a judgement. */
 static const as_finding *judgement(const assay_facts *f, const char *group)
 {
     const as_fact_group *g = as_facts_group_find(f, group);
@@ -167,14 +167,16 @@ static const char *accounted_words(assay_facts *f)
 static void overall_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const drift *d)
 {
     const assay_metric *median = as_facts_metric(f, "latency.median");
-    const char         *label = as_facts_note_find(f, "contention.label");
     as_level            worst = worst_level(f);
     if (!median || !as_metric_has(median)) {
         as_facts_find(f, g, AS_LEVEL_BAD, "%s: no latency was measured%s.", f->title, partial_words(t));
         return;
     }
-    const char *machine = label && strcmp(label, "unknown") ? as_say(f, "machine %s", as_machine_word(label))
-                                                            : "cannot tell whether the machine was idle";
+    static const char *const machine_words[] = {[AS_MACHINE_UNKNOWN] = "cannot tell whether the machine was idle",
+                                                [AS_MACHINE_IDLE] = "machine idle",
+                                                [AS_MACHINE_BUSY] = "machine busy",
+                                                [AS_MACHINE_VERY_BUSY] = "machine very busy"};
+    const char              *machine = machine_words[f->machine];
     if (*partial_words(t) || is_drifting(d))
         worst = worst > AS_LEVEL_WARN ? worst : AS_LEVEL_WARN;
     char interval[128];
@@ -186,7 +188,7 @@ static void overall_add(assay_facts *f, as_fact_group *g, const assay_trace *t, 
                   interval, steadiness_words(d), machine, accounted_words(f), partial_words(t));
 }
 
-/* --- What trust stands on: one row per check, in a few words -------------------------------------------- */
+/* --- Can the numbers be trusted: one row per check, in a few words -------------------------------------------- */
 
 static void check_row(assay_facts *f, as_table *checks, const char *what, as_level level, const char *words)
 {

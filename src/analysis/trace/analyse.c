@@ -7,8 +7,8 @@
 #include "analysis/trace/devices.h"
 #include "base/text.h"
 
-/* "mlp-small, batch 1, cpu, 2 threads": what the trace knows of these, in this order.  Where several devices ran it, or another than
- * was asked for, each stands there with its share. */
+/* "mlp-small, batch 1, cpu, 2 threads": what the trace knows of these, in this order.  Where several devices ran it, or not the
+ * one asked for, each is listed with its share. */
 static void title_make(assay_facts *f, const assay_trace *t)
 {
     as_device_shares shares = as_device_shares_read(f, t);
@@ -82,7 +82,8 @@ assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts
     heading_make(f, trace);
     notes_copy(f, trace);
     for (size_t i = 0; i < n && f->status == ASSAY_OK; i++)
-        order[i]->run(f, trace);
+        if ((order[i]->of ? order[i]->of : 1u << AS_OF_NETWORK) >> trace->subject & 1)
+            order[i]->run(f, trace);
     assay_status status = f->status;
     if (status != ASSAY_OK) {
         assay_facts_free(f);

@@ -1,4 +1,4 @@
-/* analyse_test.c - a trace with known numbers must land where arithmetic says. */
+/* analyse_test.c - a trace with known numbers must give the results of plain arithmetic. */
 #include "analysis/duel/test_lab.h"
 
 static lab lab_new(as_synthetic s)
@@ -98,7 +98,7 @@ Test(analyse, modules_add_up_to_the_whole)
     for (size_t i = 0; i < AS_COUNT(columns); i++)
         expect_near(sum_of(&l, "modules", columns[i]), sum_of(&l, "steps", columns[i]), 1e-6);
     expect_near(sum_of(&l, "modules", "steps"), 4, 0);
-    /* At depth 1 one row has 95 % of the time and at 2 still 81 %, so that the table goes to the last depth. */
+    /* At depth 1 one row has 95 % of the time and at depth 2 still 81 %, so the table goes to the last depth. */
     expect_eq(as_facts_table_find(l.facts, "layers", "modules")->n_rows, 4);
     expect_str(cell(&l, "layers", "modules", 0, "name")->text, "net.block1.fc");
     expect_str(cell(&l, "layers", "modules", 3, "name")->text, "(no module)");
@@ -132,7 +132,7 @@ Test(analyse, without_modules_there_is_no_table_of_them)
     expect(!as_facts_table_find(l.facts, "layers", "modules"));
     expect(!as_modules_known(as_facts_table_find(l.facts, "layers", "steps")));
     lab_close(&l);
-    l = lab_new((as_synthetic){.no_steps = true, .modules = {"a", "b", "b.c", "d"}}); /* no times: no sum of them either */
+    l = lab_new((as_synthetic){.no_steps = true, .modules = {"a", "b", "b.c", "d"}}); /* no times, so no sums */
     expect_eq(cell(&l, "layers", "modules", 0, "time")->metric.kind, ASSAY_UNAVAILABLE);
     expect_near(sum_of(&l, "modules", "steps"), 4, 0);
     lab_close(&l);
@@ -185,7 +185,7 @@ static void expect_clean_layers(const lab *l)
     expect_near(shares_sum(l), 1, 1e-9);
 }
 
-/* Seven runs of ten lose the CPU somewhere: in no step's median, and in every sum. */
+/* Seven of ten runs lose the CPU somewhere: no step's median shows it, every sum does. */
 Test(analyse, layers_are_those_of_undisturbed_runs_whatever_a_neighbour_does)
 {
     static const as_synthetic cases[] = {
@@ -226,7 +226,7 @@ Test(analyse, too_few_undisturbed_runs_name_no_layer)
     lab_close(&l);
 }
 
-/* They agree with each other, and not with the samples: nobody but the samples can tell. */
+/* The detailed runs agree with each other but not with the samples: only the samples show it. */
 Test(analyse, runs_that_all_had_the_same_neighbour_are_disturbed)
 {
     lab l = lab_new((as_synthetic){.n_kept = 64, .detailed = true, .slowed = .2});
@@ -351,27 +351,37 @@ Test(analyse, an_unread_cpu_clock_is_unavailable)
     expect_missing(&l, "latency.cpu_median", "was not read");
     expect_missing(&l, "contention.contaminated", "was not read");
     expect_str(as_facts_note_find(l.facts, "contention.label"), "unknown");
+    expect_eq(l.facts->machine, AS_MACHINE_UNKNOWN);
+    expect(says(&l, "verdict", AS_LEVEL_NOTE, "cannot tell whether the machine was idle") ||
+           says(&l, "verdict", AS_LEVEL_WARN, "cannot tell whether the machine was idle") ||
+           says(&l, "verdict", AS_LEVEL_GOOD, "cannot tell whether the machine was idle"));
     lab_close(&l);
 }
 
 Test(analyse, contention_has_three_labels_with_their_numbers)
 {
     static const struct {
-        int         disturbed;
-        const char *label;
-        as_level    level;
-    } cases[] = {{4, "quiet", AS_LEVEL_GOOD}, {20, "disturbed", AS_LEVEL_WARN}, {60, "heavily disturbed", AS_LEVEL_BAD}};
+        int              disturbed;
+        const char      *label;
+        as_level         level;
+        as_machine_state machine;
+        const char      *words;
+    } cases[] = {{4, "quiet", AS_LEVEL_GOOD, AS_MACHINE_IDLE, "machine idle"},
+                 {20, "disturbed", AS_LEVEL_WARN, AS_MACHINE_BUSY, "machine busy"},
+                 {60, "heavily disturbed", AS_LEVEL_BAD, AS_MACHINE_VERY_BUSY, "machine very busy"}};
     for (int i = 0; i < 3; i++) {
         lab l = lab_new((as_synthetic){.disturbed = cases[i].disturbed});
         expect_metric(&l, "contention.contaminated", cases[i].disturbed / 100.0, ASSAY_DERIVED, "ratio");
         expect_str(as_facts_note_find(l.facts, "contention.label"), cases[i].label);
+        expect_eq(l.facts->machine, cases[i].machine);
+        expect(says(&l, "verdict", cases[i].level, cases[i].words));
         expect(says(&l, "contention", cases[i].level, "of 200 samples"));
         expect(says(&l, "contention", cases[i].level, "involuntary switches 4"));
         lab_close(&l);
     }
 }
 
-/* A sensor of the machine that rose by so much while 200 samples of 200 us were taken: 40.2 ms. */
+/* A sensor of the machine that rose by this much during 200 samples of 200 us: 40.2 ms. */
 static lab machine_saw(const char *name, double rise, bool reads_cpu)
 {
     lab l = lab_open((as_synthetic){.no_sensors = true});
@@ -414,7 +424,7 @@ Test(analyse, a_machine_is_quiet_only_if_every_witness_says_so)
     }
 }
 
-/* 553 us beside a median of 154: whatever CPU time says, this was no quiet machine. */
+/* 553 us beside a median of 154: whatever CPU time says, this machine was not idle. */
 Test(analyse, a_mean_far_above_the_median_is_not_quiet)
 {
     static const struct {
@@ -477,7 +487,7 @@ static void bytes_say(assay_trace *t, const char *name, double value)
 
 Test(analyse, the_network_the_instrument_and_the_program_explain_the_peak)
 {
-    for (int apart = 0; apart < 2; apart++) { /* the buffers of limits are in the peak only where it could not be counted anew */
+    for (int apart = 0; apart < 2; apart++) { /* the buffers of limits are in the peak only where the peak could not be reset */
         lab l = lab_open((as_synthetic){0});
         bytes_say(l.trace, AS_METRIC_PROGRAM, 5000);
         bytes_say(l.trace, AS_METRIC_RECORDS, 700);
@@ -531,7 +541,7 @@ Test(analyse, a_drifting_run_is_not_called_stationary)
     lab_close(&l);
 }
 
-/* Times that swing by half: the last third is 10 % slower, and nobody could know. */
+/* Times that vary by half: the last third is 10 % slower, but the noise hides it. */
 Test(analyse, a_noisy_run_is_called_neither_stationary_nor_drifting)
 {
     lab l = lab_open((as_synthetic){.n_samples = 90});
@@ -567,7 +577,7 @@ Test(analyse, a_partial_trace_is_reported_as_partial)
     lab_close(&l);
 }
 
-/* Nothing in it is true; it must be left out or said, never crash. */
+/* A trace full of impossible values: they must be left out or reported, and nothing may crash. */
 Test(analyse, records_that_contradict_themselves_are_left_out)
 {
     lab l = lab_open((as_synthetic){0});
@@ -630,7 +640,7 @@ Test(analyse, a_run_names_what_each_device_had_of_it)
     expect_metric(&l, "device.opencl:0.share_of_time", 65.0 / 99, ASSAY_DERIVED, "ratio");
     expect_metric(&l, "device.cpu.share_of_time", 34.0 / 99, ASSAY_DERIVED, "ratio");
     expect_metric(&l, "device.opencl:0.refused_steps", 2, ASSAY_COUNTED, "1");
-    expect_eq(as_facts_table_find(l.facts, "devices", "devices")->n_rows, 2); /* a refused kernel is no device */
+    expect_eq(as_facts_table_find(l.facts, "devices", "devices")->n_rows, 2); /* a refused kernel is not a device */
     expect_str(l.facts->title,
                "synthetic-mlp, batch 8, opencl:0 65.7 % of the time, 2 of 4 steps (refused 2); cpu 34.3 % of the time, "
                "2 of 4 steps, 1 thread");
@@ -639,7 +649,7 @@ Test(analyse, a_run_names_what_each_device_had_of_it)
     lab_close(&l);
 }
 
-/* A trace from before this was an error: its title says who did the work. */
+/* A trace from before this became an error: its title says which device did the work. */
 Test(analyse, a_device_that_refused_everything_ran_nothing)
 {
     as_trace_refusal refused[] = {{"opencl:0", "no kernel for it"}};

@@ -1,4 +1,4 @@
-/* devices.c - which device did what, so that none appears to have run what it refused. */
+/* devices.c - which device ran which steps, so that a device is never credited with steps that it refused. */
 #include "analysis/trace/devices.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static as_device_share *device_find(as_device_shares *s, const char *name)
     return &s->devices[s->n++];
 }
 
-/* Whoever is named among the refusals and is no device of the run is a kernel. */
+/* A name among the refusals that is not a device of the run is a kernel. */
 static bool is_device(const assay_trace *t, const char *name)
 {
     bool is = !strcmp(t->device, name);

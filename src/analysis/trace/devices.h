@@ -1,4 +1,4 @@
-/* devices.h - what each device had of a run, by where the plan's steps really ran.  Private to analysis/trace. */
+/* devices.h - the share of each device in a run, by where the plan's steps really ran.  Private to analysis/trace. */
 #ifndef AS_ANALYSIS_DEVICES_H
 #define AS_ANALYSIS_DEVICES_H
 
@@ -6,18 +6,18 @@
 
 enum { AS_MAX_DEVICES = 16 };
 
-/* Of the steps of the body that compute: transfers stand apart in the books. */
+/* Covers the steps of the body that compute; the time accounted for lists transfers separately. */
 typedef struct as_device_share {
     const char *name;
     size_t      n_steps, n_refused;            /* refused: steps that another device ran instead */
-    const char *refused, *why;                 /* the first of these; NULL: none */
+    const char *refused, *why;                 /* the first refused step and the reason; NULL: none */
     double      share_of_steps, share_of_time; /* NaN: not known */
 } as_device_share;
 
 typedef struct as_device_shares {
     as_device_share devices[AS_MAX_DEVICES]; /* by time, then by steps, the most first; those that only refused last */
     int             n;
-    size_t          n_steps, n_runs; /* steps in all; undisturbed runs that the times come from */
+    size_t          n_steps, n_runs; /* all steps; the uninterrupted runs that the times come from */
     const char     *no_time;         /* why there are no shares of time; NULL: there are */
 } as_device_shares;
 

@@ -1,4 +1,4 @@
-/* evidence.c - samples, spans and readings of a trace, brought into order for the analyses. */
+/* evidence.c - samples, spans and readings of a trace, sorted and checked for the analyses. */
 #include "analysis/trace/evidence.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ const char *as_say_number(assay_facts *f, double value, const char *unit)
     return as_say(f, "%s", as_show(buf, sizeof buf, value, unit));
 }
 
-/* as_show() gives three digits, in which a narrow interval is three times the same number. */
+/* as_show() gives three digits; a narrow interval would show the same number three times. */
 const char *as_show_interval(char *buf, size_t size, const assay_metric *m)
 {
     double middle = m->value != 0 ? m->value : m->hi;
@@ -59,7 +59,7 @@ const char *as_show_interval(char *buf, size_t size, const assay_metric *m)
 
 static bool clock_is_sound(const assay_trace *t)
 {
-    return t->ns_per_tick >= 1e-9 && t->ns_per_tick <= 1e9; /* any real clock; and no sum of times can overflow */
+    return t->ns_per_tick >= 1e-9 && t->ns_per_tick <= 1e9; /* covers every real clock, and no sum of times can overflow */
 }
 
 as_times as_times_read(assay_facts *f, const assay_trace *t)
@@ -122,7 +122,7 @@ assay_metric as_mean_metric(const double *x, size_t n, size_t n_runs, const char
     return as_metric_measured(mean, fmax(mean - half, 0), mean + half, n, unit, source);
 }
 
-/* The ratio means nothing where the calling thread waits for another engine or where time is made up. */
+/* The ratio means nothing where the calling thread waits for another device or where time is simulated. */
 const char *as_cpu_time_is_mute(assay_facts *f, const assay_trace *t, const as_times *times)
 {
     if (!strcmp(t->clock_name, "fake"))
@@ -199,8 +199,8 @@ static size_t steps_join(as_span *spans, size_t n)
     return kept;
 }
 
-/* Cuts the spans of one run, so that they lie inside [begin, end) and every tick belongs to one of them at most: to the one that began
- * first.  Sorts them by begin; returns the ticks that they cover. */
+/* Cuts the spans of one run so that they lie inside [begin, end) and every tick belongs to at most one of them: the one that
+ * began first.  Sorts them by begin; returns the ticks that they cover. */
 static uint64_t spans_cut(as_span *spans, size_t n, uint64_t begin, uint64_t end)
 {
     uint64_t covered = 0, at = begin;
@@ -249,7 +249,7 @@ static double transfers_ns(const assay_trace *t, const as_span *spans, size_t n)
     return sum;
 }
 
-/* One record a RUN span, with what its inner spans explain of it. */
+/* One record per RUN span, with the time that its inner spans explain. */
 static void runs_collect(assay_facts *f, const assay_trace *t, as_kept *k, as_span *inner, size_t n_inner)
 {
     size_t   n_walls, at = 0;
@@ -260,7 +260,7 @@ static void runs_collect(assay_facts *f, const assay_trace *t, as_kept *k, as_sp
     for (size_t i = 0; i < n_walls; i++) {
         const as_span *w = &walls[i];
         if (i && w->run == walls[i - 1].run)
-            continue; /* a second wall of the same run: the first stands */
+            continue; /* a second RUN span of the same run: keep the first */
         size_t       n = run_take(inner, n_inner, &at, w->run);
         as_span     *own = inner + (at - n);
         as_kept_run *run = &k->runs[k->n_runs++];
@@ -290,14 +290,14 @@ static void spans_count(const assay_trace *t, as_kept *k)
     }
 }
 
-/* --- Undisturbed runs --------------------------------------------------------------------------------- */
+/* --- Uninterrupted runs --------------------------------------------------------------------------------- */
 
 #define MIN_SLACK  0.05
 #define MAX_SLACK  0.25
 #define MAX_SPREAD 0.25
 #define SPREADS    3.0
 
-/* Beyond it a run is slower than the fast ones can explain.  Sorted walls. */
+/* The bound above which a run is slower than the fast runs can explain.  Takes sorted wall times. */
 static double clean_bound(const double *walls, size_t n)
 {
     double low = as_quantile_sorted(walls, n, .05), base = as_quantile_sorted(walls, n, .25);
@@ -306,7 +306,7 @@ static double clean_bound(const double *walls, size_t n)
     return base + fmin(fmax(SPREADS * (base - low), MIN_SLACK * base), MAX_SLACK * base);
 }
 
-/* A sample of several runs does not tell which of them lost the CPU: the bound finds it. */
+/* A sample of several runs does not show which of them lost the CPU; the bound does. */
 static void cpu_judge(assay_facts *f, const assay_trace *t, as_kept *k)
 {
     as_times times = as_times_read(f, t);
@@ -327,7 +327,7 @@ static void runs_judge(assay_facts *f, const assay_trace *t, as_kept *k, const a
     size_t  n = 0;
     for (size_t i = 0; i < k->n_runs; i++)
         k->n_used += k->runs[i].clean = as_kept_uses(k, &k->runs[i]);
-    for (size_t i = 0; i < n_inner; i++) { /* a run that also made the prologue is not like the others */
+    for (size_t i = 0; i < n_inner; i++) { /* a run that includes the set-up is not like the others */
         as_kept_run *run = as_step_is_prologue(&t->steps[inner[i].step]) ? run_find(k, inner[i].run) : NULL;
         if (run)
             run->clean = false;
@@ -348,7 +348,7 @@ static void runs_judge(assay_facts *f, const assay_trace *t, as_kept *k, const a
     }
 }
 
-/* The time of every step in each run, cut as the run's books are. */
+/* The time of every step in each run, cut in the same way as for the time accounted for. */
 static void steps_collect(assay_facts *f, const assay_trace *t, as_kept *k, const as_span *spans, size_t n)
 {
     size_t *counts = take(f, t->n_steps, sizeof *counts);
@@ -375,7 +375,7 @@ static void steps_collect(assay_facts *f, const assay_trace *t, as_kept *k, cons
     }
 }
 
-/* Spans of the host are preferred; a device's own stamps stand in, and where there is no step, segments. */
+/* Spans of the host are preferred, then the device's own stamps, then segments where no step was recorded. */
 as_kept as_kept_read(assay_facts *f, const assay_trace *t)
 {
     as_kept  k = {.steps = take(f, t->n_steps, sizeof *k.steps)};
@@ -443,6 +443,7 @@ assay_metric as_sensor_metric(assay_facts *f, const assay_trace *t, size_t index
         return as_metric_measured(values[n - 1] - values[0], NAN, NAN, n, unit, source);
     }
     as_sort(values, n);
-    double value = !strcmp(s->meaning, "peak") ? values[n - 1] : values[n / 2]; /* a level that was really read, no mean of two */
+    double value = !strcmp(s->meaning, "peak") ? values[n - 1] : values[n / 2]; /* a value that was really read, not a mean of
+                                                                                 * two */
     return as_metric_measured(value, NAN, NAN, n, unit, source);
 }

@@ -1,4 +1,4 @@
-/* evidence.h - what the analyses share: the trace's raw records brought into order once.
+/* evidence.h - what the analyses share: the trace's raw records, sorted and checked once.
  *
  * Everything returned lives in the facts' arena.  A record that contradicts itself (an end before its begin, a step that is not in
  * the plan, a sample of no runs) is left out, since a trace may come from anywhere. */
@@ -25,28 +25,29 @@ as_times as_times_read(assay_facts *f, const assay_trace *t);
 /* The median of x as a metric: with the interval for dependent samples where n allows one, without where not; unavailable when n == 0. */
 assay_metric as_median_metric(assay_facts *f, const double *x, size_t n, const char *unit, const char *source, const char *reason);
 
-/* Why the CPU time of the calling thread says nothing about disturbances; NULL: it does. */
+/* Why the CPU time of the calling thread does not show interruptions; NULL: it does. */
 const char *as_cpu_time_is_mute(assay_facts *f, const assay_trace *t, const as_times *times);
 #define AS_CLEAN_RATIO 0.97 /* of CPU time to wall time; below, something else ran on our CPU during the sample */
 
 /* --- One estimator for parts and whole ------------------------------------------------------------------
  *
- * Layers, books and their sums are means over the same runs: those that nothing disturbed, as far as can be told.  Every moment of such a
- * run belongs to one step or to none, so that the parts and what stays unexplained make up the whole exactly.  Medians of each step do
- * not: a pre-emption that hits another step in every run is in no median of a step and in every run.
+ * Times of layers, the time accounted for and their sums are means over the same runs: those that nothing interrupted, as far as
+ * can be told.  Every moment of such a run belongs to one step or to none, so the parts and the unexplained time add up to the
+ * whole exactly.  Medians of each step do not: a pre-emption that hits a different step in every run is in every run, but in no
+ * step's median.
  *
- * A run is undisturbed when, as the only run of its sample, it had its CPU (AS_CLEAN_RATIO; where CPU time says something), and when it took
- * no longer than a bound that the fast runs among those set: their lower quartile and three times its distance from their 5th percentile,
- * at least 5 % and at most 25 % more.  Where even the fast quarter spreads by more than 25 %, the 5th percentile stands for the quartile.
- * And no longer than the timed samples can explain (as_trace_run_bound_ns): the runs that are recorded take a moment, in which all of them
- * may have had the same neighbour. */
+ * A run is uninterrupted when all of these hold.  As the only run of its sample, it kept its CPU (AS_CLEAN_RATIO; where CPU time
+ * shows it).  It took no longer than a bound set by the fast runs among those: their lower quartile plus three times its distance
+ * from their 5th percentile, at least 5 % and at most 25 % more.  Where even the fast quarter spreads by more than 25 %, the 5th
+ * percentile replaces the quartile.  And it took no longer than the timed samples can explain (as_trace_run_bound_ns): recorded
+ * runs follow each other so closely that all of them may have had the same neighbour. */
 
-#define AS_CLEAN_ENOUGH 5 /* undisturbed runs; with fewer, no layer is judged */
+#define AS_CLEAN_ENOUGH 5 /* uninterrupted runs; with fewer, no layer is judged */
 
 typedef struct as_kept_run {
     uint32_t run;
     bool     detailed;     /* outside the timed samples: run >= trace->n_runs */
-    bool     clean;        /* undisturbed */
+    bool     clean;        /* not interrupted */
     double   wall_ns;      /* of its RUN span */
     double   explained_ns; /* its step (else segment) spans inside the wall, each moment once; NaN: there are none */
     double   transfer_ns;  /* of these, steps that move data between devices */
@@ -65,11 +66,11 @@ typedef struct as_step_times {
 typedef struct as_kept {
     as_kept_run   *runs;
     size_t         n_runs;
-    as_step_times *steps;               /* one a plan step; n == 0: no span of it was kept */
+    as_step_times *steps;               /* one per plan step; n == 0: no span of it was kept */
     size_t         n_timed, n_detailed; /* runs with step spans, by where they come from */
-    size_t         n_used, n_clean;     /* runs that may be used, and how many of them nothing disturbed */
-    double         clean_wall_ns;       /* sum over the undisturbed ones */
-    bool           uses_detailed;       /* detailed runs are used, there being fewer than AS_KEPT_ENOUGH timed ones */
+    size_t         n_used, n_clean;     /* runs that may be used, and how many of them were not interrupted */
+    double         clean_wall_ns;       /* sum over the uninterrupted ones */
+    bool           uses_detailed;       /* detailed runs are used, because there are fewer than AS_KEPT_ENOUGH timed ones */
     bool           by_segment;          /* explained_ns comes from segment spans: there are no step spans */
     bool           by_device;           /* steps are known by their device's own stamps only */
 } as_kept;
@@ -77,19 +78,16 @@ typedef struct as_kept {
 #define AS_KEPT_ENOUGH 5
 
 as_kept as_kept_read(assay_facts *f, const assay_trace *t);
-/* Whether the books and the medians may use this run. */
+/* Whether the time accounted for and the medians may use this run. */
 bool as_kept_uses(const as_kept *k, const as_kept_run *run);
-/* Whether means are over this run: it is undisturbed, or all are disturbed. */
+/* Whether the means include this run: it was not interrupted, or all were. */
 bool as_kept_counts(const as_kept *k, const as_kept_run *run);
-/* The mean of n numbers in the order taken, their sum divided by n_runs, with its interval (95 %, from the means of 20 contiguous segments)
+/* The sum of n numbers, in the order taken, divided by n_runs; with its interval (95 %, from the means of 20 contiguous segments)
  * where there are 40 of them. */
 assay_metric as_mean_metric(const double *x, size_t n, size_t n_runs, const char *unit, const char *source);
 
 bool as_step_is_transfer(const as_trace_step *s);
 bool as_step_is_prologue(const as_trace_step *s);
-
-/* What a reader is told for a contention.label: "quiet" is "idle". */
-const char *as_machine_word(const char *label);
 
 /* Sensor i of the trace as one number, by its meaning. */
 assay_metric as_sensor_metric(assay_facts *f, const assay_trace *t, size_t i);

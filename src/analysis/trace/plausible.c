@@ -1,4 +1,4 @@
-/* plausible.c - the lie detector: growth with size, doubled work, roofs, poisoned inputs. */
+/* plausible.c - the lie detector: growth with size, doubled work, limits, poisoned inputs. */
 #include "analysis/trace/plausible.h"
 
 #include <math.h>
@@ -8,9 +8,9 @@
 
 #include "base/text.h"
 
-/* Work that grows so much must take so much longer; times within this of each other are the same. */
+/* Work that grows by this factor must take this much longer; times within this factor of each other are the same. */
 static const double WORK_GROWS = 4, TIME_GROWS = 1.3, SAME_TIME = 1.1;
-/* Where no limit is known: more than any machine that this is for. */
+/* Used where no limit is known: more than any supported machine can do. */
 static const double ANY_FLOPS = 1e13, ANY_BYTES = 1e12;
 enum { CONSTANT_CASES = 3, CONSTANT_WORK = 16 };
 
@@ -61,7 +61,7 @@ static bool depends_on_inputs(const as_claim *c, char *sentence, size_t size)
     return false;
 }
 
-/* --- Claims among each other ----------------------------------------------------------------------------- */
+/* --- Claims compared with each other ----------------------------------------------------------------------------- */
 
 static bool judged(const as_claim *c) { return !c->told && is_time(c->median_ns); }
 
@@ -85,8 +85,8 @@ static void refuse(as_claim *c, const char *sentence)
     c->refused = true;
 }
 
-/* How much more there is to do, of operations and of bytes: the lesser of the two.  A product of a thin matrix may have fewer operations
- * and more bytes than a square one, and then neither is the larger. */
+/* How much more work there is: the smaller of the growth in operations and the growth in bytes.  A product of a thin matrix may
+ * have fewer operations but more bytes than a square one; then neither is the larger. */
 static double work_ratio(const as_claim *small, const as_claim *large)
 {
     double flops = large->flops / small->flops, bytes = large->bytes / small->bytes;
@@ -115,7 +115,7 @@ static void families_judge(as_claim *claims, size_t n)
                 growth_judge(&claims[i], &claims[k]);
 }
 
-/* One time for everything, whatever the work: nobody computed anything.  Small cases may all cost one call. */
+/* One time for everything, whatever the work: nothing was computed.  Small cases may all cost as much as one call. */
 static void constant_judge(as_claim *claims, size_t n)
 {
     double least = INFINITY, most = 0, least_work = INFINITY, most_work = 0;

@@ -1,8 +1,8 @@
 /* plausible.h - the lie detector: can these numbers be true?
  *
- * Pure functions on numbers.  A benchmark that measures nothing (work that was never forced, inputs that nobody reads, a clock around an
- * empty call) looks like a very fast one; each test here catches a way in which that shows.  What fails is refused with a sentence, never
- * corrected. */
+ * Pure functions on numbers.  A benchmark that measures nothing (work that was never forced, inputs that nobody reads, a clock
+ * around an empty call) looks like a very fast one; each test here catches one symptom of that.  A case that fails is refused
+ * with a message, never corrected. */
 #ifndef AS_ANALYSIS_PLAUSIBLE_H
 #define AS_ANALYSIS_PLAUSIBLE_H
 
@@ -14,20 +14,20 @@
 
 enum { AS_SENTENCE_BYTES = 240 };
 
-typedef struct as_claim {                /* what one case says of itself */
+typedef struct as_claim {                /* what one case claims */
     const char *name, *family;           /* cases of a family differ in size only */
     double      median_ns, lo_ns, hi_ns; /* of a call; NaN: was not measured, and is not judged */
     double      flops, bytes;            /* that the kernels issue in a call; NaN: not known */
     as_limit    limit;                   /* of a call; AS_LIMIT_NONE: not known */
-    double floor_ns; /* a call costs up to this whatever it does (clock, call, launch of a device): below it sizes may look alike */
-    bool   told;     /* a device whose time is told to it, not measured (null): nothing to judge */
-    double once_ns, twice_ns;     /* time of n calls and of 2 n calls; NaN: not measured */
-    uint64_t hash, poisoned_hash; /* of the outputs; either 0: not had */
+    double   floor_ns; /* the fixed cost of a call (clock, call, launch of a device): below it all sizes may take the same time */
+    bool     told;     /* the device's time is simulated, not measured (null): nothing to judge */
+    double   once_ns, twice_ns;   /* time of n calls and of 2 n calls; NaN: not measured */
+    uint64_t hash, poisoned_hash; /* of the outputs; either 0: not known */
     bool     refused;             /* out */
     char     sentence[AS_SENTENCE_BYTES];
 } as_claim;
 
-/* Time of n calls and of 2 n calls: their ratio must be about 2.  False, with the sentence, below 1.5 or above 3; true where one of
+/* Time of n calls and of 2 n calls: their ratio must be about 2.  False, with a message, below 1.5 or above 3; true where one of
  * them is not a time. */
 bool as_double_is_plausible(double once_ns, double twice_ns, char *sentence, size_t size);
 /* Nothing is faster than its limit: false when as_limit_judge() says that it is above.  hi_ns: the slow end of the interval, or NaN. */

@@ -6,7 +6,7 @@
 #include "analysis/trace/plausible.h"
 #include "base/env.h"
 
-/* A claim without anything but its time and its work. */
+/* A claim with only its time and its work. */
 static as_claim claim(const char *name, const char *family, double ns, double flops, double bytes)
 {
     return (as_claim){.name = name,
@@ -61,7 +61,7 @@ Test(plausible, lets_honest_times_pass)
     expect_eq(as_claims_judge(NULL, 0), 0);
 }
 
-/* The null device takes as long as it was told: the same for every size, and no lie. */
+/* The null device takes the time it was given, the same for every size: this is not a lie. */
 Test(plausible, lets_a_device_pass_whose_time_is_told)
 {
     as_claim claims[] = {matmul(512, 5000), matmul(1024, 5000), matmul(2048, 5000)};
@@ -79,7 +79,7 @@ Test(plausible, refuses_both_where_more_work_takes_no_longer)
     expect_eq(as_claims_judge(claims, AS_COUNT(claims)), 2);
     expect_has(claims[0].sentence, "4 times the work takes 1.21 times as long");
     expect(claims[1].refused && !claims[2].refused);
-    /* 1.3 times is let through: a cache level may hide that much. */
+    /* A factor of 1.3 passes: a cache level may hide that much. */
     as_claim enough[] = {add(512, 157e3), add(1024, 205e3)};
     expect_eq(as_claims_judge(enough, AS_COUNT(enough)), 0);
     /* Other families are not compared. */
@@ -115,7 +115,7 @@ Test(plausible, nothing_is_above_its_limit)
     as_claim c = matmul(512, 1e6);
     c.limit = limit;
     expect_eq(as_claims_judge(&c, 1), 1);
-    c.limit.on_the_spot = false; /* a limit that was not measured again refuses nobody */
+    c.limit.on_the_spot = false; /* a limit that was not measured again refuses nothing */
     expect_eq(as_claims_judge(&c, 1), 0);
 }
 
@@ -142,6 +142,6 @@ Test(plausible, poisoned_inputs_must_change_the_outputs)
     expect_has(c.sentence, "other inputs give the same outputs (hash 0000000000abcdef)");
     c.poisoned_hash = 0xabcdee;
     expect_eq(as_claims_judge(&c, 1), 0);
-    c.hash = c.poisoned_hash = 0; /* not had */
+    c.hash = c.poisoned_hash = 0; /* not known */
     expect_eq(as_claims_judge(&c, 1), 0);
 }

@@ -1,4 +1,4 @@
-/* roofline_test.c - steps against limits of known height, and threads that wait for each other. */
+/* roofline_test.c - steps against known limits, and threads that wait for each other. */
 #include "analysis/duel/test_lab.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ static lab roofs_open(double fma, how h) { return roofs_of((as_synthetic){0}, fm
 
 static const as_cell *step_cell(const lab *l, int row, const char *column) { return cell(l, "roofline", "steps", row, column); }
 
-/* fc1: 5 Mflop in 50 us; at 200 Gflop/s it could take 25.  Its 500 kB fit L2, 5 us at 100 GB/s: compute bound. */
+/* fc1: 5 Mflop in 50 us; at 200 Gflop/s it could take 25.  Its 500 kB fit L2, 5 us at 100 GB/s: limited by compute. */
 Test(roofline, a_step_is_judged_by_the_roof_that_takes_longest)
 {
     lab l = roofs_open(200e9, CLEAN);
@@ -57,7 +57,7 @@ Test(roofline, a_step_is_judged_by_the_roof_that_takes_longest)
     /* relu1: 1024 bytes at 200 GB/s, in 30 us. */
     expect_str(step_cell(&l, 1, "bound")->text, "L1");
     expect_near(step_cell(&l, 1, "of_roof")->metric.value, 1024 / 200e9 * 1e9 / 30000, 1e-12);
-    /* softmax: ten exponentials at 2e9 a second take longer than its 80 bytes. */
+    /* softmax: ten exponentials at 2e9 per second take longer than its 80 bytes. */
     expect_str(step_cell(&l, 3, "bound")->text, "special");
     expect_near(step_cell(&l, 0, "recoverable")->metric.value, 25000.0 / 99000.0, 1e-9);
     expect(says(&l, "roofline", AS_LEVEL_GOOD, "None of 4 timed steps is faster than its limit"));
@@ -116,7 +116,7 @@ Test(roofline, a_limit_that_was_not_measured_again_convicts_nobody)
     lab_close(&l);
 }
 
-/* Of a limit that comes again, the later one counts. */
+/* If a limit appears twice, the later one counts. */
 Test(roofline, a_limit_measured_again_takes_the_place_of_the_first)
 {
     lab l = roofs_open(150e9, BEFORE);
@@ -127,7 +127,7 @@ Test(roofline, a_limit_measured_again_takes_the_place_of_the_first)
     lab_close(&l);
 }
 
-/* The same on roofs that were measured while others used the machine: they may be too low, and convict nobody. */
+/* The same with limits that were measured while others used the machine: they may be too low, so they refuse nothing. */
 Test(roofline, a_disturbed_roof_convicts_nobody)
 {
     lab l = roofs_open(150e9, DISTURBED);
@@ -150,7 +150,7 @@ Test(roofline, the_margin_is_five_percent)
     lab_close(&l);
 }
 
-/* A kernel that issues less than the definition (Winograd) may be above the roof of the useful work. */
+/* A kernel that issues less than the definition (Winograd) may be above the limit for the useful work. */
 Test(roofline, issued_work_is_what_counts_for_physics)
 {
     lab l = roofs_open(150e9, CLEAN);
@@ -178,7 +178,7 @@ Test(roofline, without_roofs_there_is_no_roofline)
     lab_close(&l);
 }
 
-/* Rates for more threads than were measured are those of one times so many. */
+/* For more threads than were measured, the rate is that of one thread times their number. */
 Test(roofline, threads_without_a_roof_of_their_own_multiply)
 {
     lab l = roofs_open(200e9, CLEAN);
@@ -188,7 +188,7 @@ Test(roofline, threads_without_a_roof_of_their_own_multiply)
     lab_close(&l);
 }
 
-/* The best seen is the limit; what was measured today is told. */
+/* The best value ever seen is the limit; today's measurement is reported beside it. */
 Test(roofline, a_limit_that_is_lower_today_is_said_to_be)
 {
     lab l = roofs_open(200e9, CLEAN);
@@ -291,7 +291,7 @@ Test(limit, the_interval_decides_what_is_above)
     expect_eq(as_limit_judge(&l, NAN, NAN, &share), AS_STANDING_UNKNOWN);
 }
 
-/* One step of 50 us, told by a profile, a bench row and the lie detector of both: one share, one verdict. */
+/* One step of 50 us in a profile, in a bench row and in the lie detector of both: one share, one verdict. */
 static void expect_alike(double fma, as_standing want)
 {
     lab l = roofs_open(fma, CLEAN);

@@ -1,8 +1,8 @@
 /* test_trace.h - a trace with known numbers, for tests: 4 steps, and samples whose times are plain arithmetic.
  *
- * A run is 100 us on a fake clock of 1 ns a tick; sample i is 100 us + (i % 11 - 5) * 100 ns, so the median is exactly 100 us.  The body's
- * steps take 50, 30, 15 and `tail_us` us of each kept run; step 4 is a prologue step.  A neighbour can be planted, who takes the CPU away from
- * steps drawn by chance. */
+ * A run is 100 us on a simulated clock of 1 ns per tick; sample i is 100 us + (i % 11 - 5) * 100 ns, so the median is exactly 100
+ * us.  The body's steps take 50, 30, 15 and `tail_us` us of each kept run; step 4 is a set-up step.  A neighbour can be planted
+ * that takes the CPU away from random steps. */
 #ifndef AS_ANALYSIS_TEST_TRACE_H
 #define AS_ANALYSIS_TEST_TRACE_H
 
@@ -14,16 +14,16 @@
 typedef struct as_synthetic {
     size_t      n_samples;  /* 0: 200 */
     int         n_kept;     /* runs with spans; 0: 20 */
-    double      tail_us;    /* last step: 4 closes the books at 99 %, 1 leaves 4 % open; 0: 4 */
+    double      tail_us;    /* last step: 4 accounts for 99 % of the time, 1 leaves 4 % unexplained; 0: 4 */
     bool        detailed;   /* the kept runs come after the timed ones */
     bool        no_steps;   /* only RUN spans; detail is run */
     bool        no_sensors; /* every sensor unavailable */
     int         disturbed;  /* of 100 samples, how many have CPU time at half their wall */
     double      drift;      /* the last third is slower by this share */
-    int         preempted;  /* of 100 runs, in how many a step that chance draws lasts 20 to 400 us longer */
-    double      slowed; /* all kept runs last longer by this share: a neighbour who was there as long as they took, and no longer */
-    bool        alone;  /* every run is a sample of its own, so that CPU time tells which ones were pre-empted */
-    const char *name;   /* of the first step and the model; NULL: "fc1", "synthetic-mlp" */
+    int         preempted;  /* how many of 100 runs have a random step that lasts 20 to 400 us longer */
+    double      slowed;     /* all kept runs last longer by this share: a neighbour that was there only during these runs */
+    bool        alone;      /* every run is a sample of its own, so that CPU time tells which ones were pre-empted */
+    const char *name;       /* of the first step and the model; NULL: "fc1", "synthetic-mlp" */
     const char *modules[4]; /* of the body's steps; NULL: none */
 } as_synthetic;
 

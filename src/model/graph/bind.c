@@ -1,4 +1,4 @@
-/* bind.c - nodes with their shapes known; what is small and known is computed at once. */
+/* bind.c - binds nodes with known shapes; small nodes with known inputs are computed at once. */
 #include "model/graph/bind.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ assay_status as_bind_unknown(as_binder *b, int value, assay_status status)
     return status;
 }
 
-/* The first input that must be known and is not. */
+/* The first input that must be known but is not. */
 static int unknown_input(const as_bound_node *node)
 {
     for (int i = 0; i < node->ctx.n_in && i < 64; i++)
@@ -36,9 +36,9 @@ static int unknown_input(const as_bound_node *node)
 
 /* --- Shape arithmetic ------------------------------------------------------------------------- */
 
-/* Shapes are computed by nodes (Shape, Gather, Concat, ...) that end in a Reshape or a Slice, which must know the values.
- * So what is small and known is computed here, whatever the plan's passes do later.  Weights are not touched: a param
- * is no constant, and large constants stay. */
+/* Nodes such as Shape, Gather and Concat compute shapes for a Reshape or a Slice, which must know the values.  So small known
+ * values are computed here, whatever the plan's passes do later.  Weights are not touched: a param is not a constant, and large
+ * constants stay. */
 enum { FOLD_MAX_INTS = 65536, FOLD_MAX_FLOATS = 1024 };
 #define FOLD_MAX_FLOPS       (UINT64_C(4) << 20) /* of one node */
 #define FOLD_MAX_TOTAL_FLOPS (UINT64_C(256) << 20)
@@ -74,7 +74,7 @@ static bool can_fold(as_binder *b, const as_bound_node *node)
     for (int i = 0; i < n->n_out; i++)
         if (!is_small(&n->out[i], &bytes))
             return false;
-    /* Without an input it may be random or large, and "Constant" has been made a constant by the readers. */
+    /* A node without inputs may be random or large; the readers have already turned "Constant" into a constant. */
     if (!n_present)
         return false;
     as_cost  cost = n->op->cost(n);
@@ -86,7 +86,7 @@ static bool can_fold(as_binder *b, const as_bound_node *node)
     return true;
 }
 
-/* Memory for a view that nobody reads: Shape and Size look at the view's shape only. */
+/* Memory for a view whose elements are not read: Shape and Size use only its shape. */
 static as_view known_view(const as_tensor_info *info)
 {
     static const uint64_t nothing = 0;
@@ -95,7 +95,7 @@ static as_view known_view(const as_tensor_info *info)
 
 static bool is_output(const as_binder *b, int value) { return value < b->model->n_values && b->is_output[value]; }
 
-/* A graph output stays a node, so that a plan gives it a buffer of its own; its readers see the values all the same. */
+/* A graph output stays a node, so that a plan gives it a buffer of its own; its readers still see the values. */
 static assay_status node_fold(as_binder *b, as_bound_node *node)
 {
     as_view   in[AS_MAX_IN] = {0}, out[AS_MAX_OUT] = {0};
@@ -212,7 +212,7 @@ assay_status as_bind_scope(as_binder *b, const as_scope *s)
     return ASSAY_OK;
 }
 
-/* A small body written out often must not fill the memory with its values. */
+/* A small body that is unrolled many times must not fill the memory with its values. */
 int as_bind_value(as_binder *b, const as_bound_value *value)
 {
     if (b->g->n_values >= AS_MAX_VALUES) {

@@ -1,7 +1,7 @@
-/* control.c - If, Loop and Scan, written out while a graph is bound.
+/* control.c - If, Loop and Scan, unrolled while a graph is bound.
  *
- * Nothing here runs while the network runs: of an If the branch is inlined that its known condition takes, a Loop and a Scan become
- * one copy of their body an iteration.  Folding computes conditions on the way, so that one may depend on shapes and on
+ * Nothing here runs while the network runs.  For an If, the branch that its known condition takes is inlined; a Loop or a Scan
+ * becomes one copy of its body per iteration.  Folding computes conditions on the way, so a condition may depend on shapes and on
  * inputs that are known while planning. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -47,12 +47,12 @@ const char *as_control_when(const as_op *op) { return when[op - controls]; }
 
 /* --- Words ---------------------------------------------------------------------------------------- */
 
-/* One If, Loop or Scan at work. */
+/* One If, Loop or Scan being unrolled. */
 typedef struct job {
     as_binder      *b;
     const as_scope *outer;
     const as_node  *node;
-    const char     *name; /* with the names of those around it */
+    const char     *name; /* with the names of the nodes around it */
 } job;
 
 static assay_status refuse(const job *j, assay_status status, const char *why)
@@ -62,10 +62,10 @@ static assay_status refuse(const job *j, assay_status status, const char *why)
 
 static assay_status no_memory(const job *j) { return refuse(j, ASSAY_NO_MEMORY, "not enough memory to write it out"); }
 
-/* After as_bind_value(), which has said why. */
+/* After as_bind_value(), which has left the message. */
 static assay_status value_failed(const job *j) { return j->b->g->n_values >= AS_MAX_VALUES ? ASSAY_UNSUPPORTED : ASSAY_NO_MEMORY; }
 
-/* "is not known" as a sentence that names the input to be given. */
+/* The message "is not known", which names the input to give. */
 static assay_status unknown(const job *j, int value, const char *what)
 {
     (void)as_fail(j->b->env, ASSAY_UNSUPPORTED, "%s '%s': %s must be known while planning", j->node->op->name, j->name, what);
@@ -80,7 +80,7 @@ static int input_of(const job *j, int i)
 
 static int output_of(const job *j, int i) { return j->outer->map[j->node->out[i]]; }
 
-/* One whole number or truth value that is known. */
+/* One known whole number or truth value. */
 static bool scalar_known(const job *j, int value, int64_t *out)
 {
     const as_tensor_info *info = &j->b->g->values[value].info;
@@ -105,7 +105,7 @@ static int number_new(const job *j, const char *prefix, const char *name, as_dty
     as_shape shape = {.rank = rank, .dim = {1}};
     void    *data = as_arena_take(j->b->g->arena, 1, 8, 8);
     if (!data)
-        return as_bind_value(j->b, &(as_bound_value){0}); /* without a name: it says so */
+        return as_bind_value(j->b, &(as_bound_value){0}); /* fails with a message */
     as_view        view = as_view_of(data, dtype, &shape);
     as_bound_value made = {.name = as_arena_printf(j->b->g->arena, "%s%s", prefix, name),
                            .role = AS_ROLE_CONSTANT,
@@ -202,7 +202,7 @@ static assay_status if_bind(const job *j)
     }
     assay_status status;
     AS_TRY_OR(done, body_open(j, body, prefix, map));
-    /* What the branch computes is computed under the name that the If gives it; what it only hands on is copied. */
+    /* A result that the branch computes gets the name of the If's output; a value that it only passes on is copied. */
     for (int k = 0; k < j->node->n_out; k++) {
         int v = graph->outputs[k];
         copied[k] = graph->values[v].role != AS_ROLE_COMPUTED || map[v] >= 0;
@@ -222,11 +222,11 @@ done:
 
 /* --- Iterations ---------------------------------------------------------------------------------------- */
 
-/* What Loop and Scan share: a body once an iteration, values carried from one to the next, and a value of each
- * iteration to be stacked. */
+/* What Loop and Scan share: one copy of the body per iteration, values carried from one to the next, and values of all iterations
+ * that are stacked. */
 typedef struct iteration {
     const as_body *body;
-    int           *base, *map;                          /* the map of the body before an iteration, and in it */
+    int           *base, *map;                          /* the map of the body before an iteration, and during it */
     int            n_carried, first_carried, first_out; /* in the body's inputs, in its outputs */
     int            carried[AS_MAX_IN];
     int           *stacked[AS_MAX_OUT], n_stacked, n_done, cap;
@@ -266,7 +266,7 @@ static bool stacked_grow(iteration *it)
     return true;
 }
 
-/* Looking through a body's values takes time, too: so many count as a node. */
+/* Going through a body's values takes time, too: this many count as one node. */
 enum { VALUES_A_NODE = 100 };
 
 /* One iteration, its other formal inputs set in the map. */
@@ -291,7 +291,7 @@ static assay_status iteration_run(const job *j, iteration *it, const char *prefi
     return ASSAY_OK;
 }
 
-/* [x0, x1, ...] along a new axis, into `out`: a tree of Concat, because one takes so many inputs and no more. */
+/* [x0, x1, ...] along a new axis, into `out`: a tree of Concat, because the number of inputs of one is limited. */
 static assay_status stack(const job *j, int *values, int n, int64_t axis, int out)
 {
     int axes = number_new(j, j->name, "/axes", AS_I64, 1, axis);
@@ -415,7 +415,7 @@ static assay_status scan_list(const job *j, const as_node_ctx *ctx, const char *
     return ASSAY_OK;
 }
 
-/* Sizes along the scanned axes must be one. */
+/* All scanned axes must have the same size. */
 static assay_status scan_read(const job *j, iteration *it, scan *out)
 {
     const as_node_ctx ctx = {.op = j->node->op, .name = j->name, .attrs = j->node->attrs, .n_attrs = j->node->n_attrs};
@@ -491,7 +491,7 @@ static assay_status scan_bind(const job *j)
 assay_status as_bind_control(as_binder *b, const as_scope *s, const as_node *node)
 {
     job j = {.b = b, .outer = s, .node = node};
-    /* Names of names of names: cut where nobody would read on. */
+    /* Cuts very long nested names. */
     if (!(j.name = as_arena_printf(b->g->arena, "%.256s%.256s", s->prefix, node->name)))
         return as_fail(b->env, ASSAY_NO_MEMORY, "model: %s: not enough memory to bind node '%s'", b->model->name, node->name);
     return node->op == &controls[0] ? if_bind(&j) : node->op == &controls[1] ? loop_bind(&j) : scan_bind(&j);

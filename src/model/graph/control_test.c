@@ -1,4 +1,4 @@
-/* control_test.c - If, Loop and Scan: read from ONNX, written out while binding, refused by name where something is not known. */
+/* control_test.c - If, Loop and Scan: read from ONNX, unrolled while binding, refused by name where something is not known. */
 #include "tests/runner/test.h"
 
 #include "model/graph/bind.h"
@@ -57,7 +57,7 @@ static void expect_values(run *r, float *x, int64_t n_x, const as_shape *shape, 
         expect_near((double)y[i], (double)want[i], 1e-6);
 }
 
-/* y = c ? x + w : x, where w is a value of the branch and x one of the graph around it. */
+/* y = c ? x + w : x, where w belongs to the branch and x to the graph around it. */
 static void if_model(builder *b)
 {
     const float w[] = {10, 20};
@@ -66,7 +66,7 @@ static void if_model(builder *b)
     constant_put(&yes, "w", 1, DIMS(2), w, sizeof w);
     node_put(&yes, "Add", "", "x,w", "sum", NULL);
     OUTPUT(&yes, "sum");
-    OUTPUT(&no, "x"); /* hands a value on */
+    OUTPUT(&no, "x"); /* passes a value on */
     attr_graph(&attrs, "then_branch", &yes);
     attr_graph(&attrs, "else_branch", &no);
     INPUT(b, "x", 2);
@@ -111,7 +111,7 @@ Test(control, a_condition_that_is_not_known_is_refused_by_the_name_of_its_input)
     run_close(&r);
 }
 
-/* Adds x once an iteration while i < limit: final sum, and all sums stacked. */
+/* Adds x once per iteration while i < limit; gives the final sum, and all sums stacked. */
 static void loop_model(builder *b, int64_t trips, int64_t limit, bool with_condition)
 {
     builder     body = {0};
@@ -232,7 +232,7 @@ Test(control, a_scan_goes_both_ways)
     }
 }
 
-/* If in If in If ...: each hands the outer x on. */
+/* If in If in If ...: each passes the outer x on. */
 static void nested(builder *b, int depth)
 {
     for (int k = 0; k < 2 && depth; k++) {

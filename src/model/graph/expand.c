@@ -1,7 +1,6 @@
-/* expand.c - a model whose composite operators are written as primitives, for formats and devices that do not have them.
+/* expand.c - replaces the composite operators of a model by primitives, for formats and devices that do not have them.
  *
- * Everything else is copied as it stands.  Symbols that are not bound stay symbols: rules never write the size of a batch into
- * a node. */
+ * Everything else is copied unchanged.  Unbound symbols stay symbols: rules never write a batch size into a node. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +13,9 @@ enum { MAX_SYMBOLS = 16, STAND_IN = 3 };
 typedef struct expansion {
     as_builder      base;
     as_maker       *m;
-    as_tensor_info *infos; /* one a value of the maker */
+    as_tensor_info *infos; /* one per value of the maker */
     int             cap_infos;
-    const char     *around; /* the composite whose rule is at work, for names */
+    const char     *around; /* the composite being expanded, for names */
     int             n_around;
 } expansion;
 
@@ -179,7 +178,7 @@ static void node_copy(expansion *e, const assay_model *model, const as_graph *g,
     }
 }
 
-/* All symbols: those given, and a stand-in for the others. */
+/* All symbols: the given sizes, and placeholders for the others. */
 static assay_status dims_fill(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, as_binding_dim *all,
                               int *n_all)
 {
@@ -241,7 +240,7 @@ assay_status as_model_expand(assay_env *env, const assay_model *model, const as_
         (model->nodes[i].op->expand ? composite_write : node_copy)(&e, model, &g, &model->nodes[i], ids);
     for (int i = 0; i < model->n_outputs && !as_maker_failed(e.m); i++)
         as_maker_output(e.m, ids[model->outputs[i]]);
-    as_maker_prune(e.m); /* a state that nobody asked for */
+    as_maker_prune(e.m); /* for example a state that nothing reads */
     status = as_maker_finish(e.m, out);
 done:
     free(e.infos);

@@ -1,4 +1,4 @@
-/* expand_graph.c - composites of a bound graph as primitives: what a plan runs when nothing is to be fused. */
+/* expand_graph.c - replaces the composites of a bound graph by primitives, for plans that fuse nothing. */
 #include <ctype.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ typedef struct writer {
     as_binder   *b;
     const char  *around; /* the composite, for names */
     int          n_around;
-    assay_status failure; /* the first one; its sentence is in the env */
+    assay_status failure; /* the first failure; its message is in the env */
 } writer;
 
 static const as_tensor_info *info(as_builder *base, int value) { return &((writer *)base)->b->g->values[value].info; }
@@ -59,7 +59,7 @@ static int constant(as_builder *base, const as_view *view)
     return id < 0 ? failed(w, ASSAY_NO_MEMORY) : id;
 }
 
-/* Rules hold their attributes on the stack. */
+/* Attributes are copied, because rules keep them on the stack. */
 static const as_attr *attrs_copy(writer *w, const as_attr *attrs, int n)
 {
     as_arena *arena = w->b->g->arena;
@@ -117,7 +117,7 @@ static int node(as_builder *base, const char *op_name, const int *in, int n_in, 
     return ids[0];
 }
 
-/* A node as it was, at its new place. */
+/* An unchanged node, at its new place. */
 static assay_status node_keep(as_binder *b, const as_bound_node *from)
 {
     as_graph *g = b->g;
@@ -136,7 +136,7 @@ static assay_status composite_write(as_binder *b, const as_bound_node *from)
     b->module = from->ctx.module && *from->ctx.module ? from->ctx.module : from->ctx.name;
     assay_status status = from->ctx.op->expand(&w.base, &from->ctx, from->in, out);
     if (status == ASSAY_UNSUPPORTED && b->g->n_nodes == before && w.failure == ASSAY_OK)
-        return node_keep(b, from); /* too long to be written out: it stays what it is */
+        return node_keep(b, from); /* would be too many nodes: stays as it is */
     if (w.failure != ASSAY_OK || status != ASSAY_OK)
         return w.failure != ASSAY_OK ? w.failure : status;
     for (int i = 0; i < from->ctx.n_out; i++) {

@@ -1,4 +1,4 @@
-/* expand_test.c - composites written as primitives give what they gave. */
+/* expand_test.c - composites and their primitives give the same results. */
 #include "model/model.h"
 
 #include "tests/runner/test.h"

@@ -9,9 +9,9 @@
 typedef struct grad {
     as_builder      base;
     as_maker       *m;
-    as_tensor_info *infos; /* one a value of the maker */
+    as_tensor_info *infos; /* one per value of the maker */
     int             n_infos, cap_infos;
-    const char     *around; /* the forward node whose rule is at work, for names */
+    const char     *around; /* the forward node whose rule is running, for names */
     int             n_around;
 } grad;
 
@@ -96,8 +96,7 @@ static int node(as_builder *base, const char *op_name, const int *in, int n_in, 
 
 /* --- The forward pass, copied with its shapes -------------------------------------------------- */
 
-/* What is known of each value of the bound graph: its id in the maker, its gradient's, and whether a wanted value
- * influences it. */
+/* For each value of the bound graph: its id in the maker, the id of its gradient, and whether it depends on a wanted value. */
 typedef struct state {
     int  id, d;
     bool wanted;
@@ -173,7 +172,7 @@ static void outputs_seed(grad *b, const as_graph *g, state *values)
         as_maker_fail(b->m, "no output is of a float dtype, so there is nothing to take the gradient of");
 }
 
-/* A value that is used twice gets the sum of what its users say. */
+/* A value that is used twice gets the sum of the gradients from its users. */
 static void gradient_add(grad *b, const as_bound_value *v, state *value, int d)
 {
     const as_tensor_info *got = &b->infos[d];
@@ -211,7 +210,7 @@ static void node_back(grad *b, const as_graph *g, const as_bound_node *n, state 
         return;
     }
     assay_status status = n->ctx.op->grad(&b->base, &n->ctx, in, out, d_out, d_in);
-    if (status != ASSAY_OK) /* does nothing when the builder has failed before */
+    if (status != ASSAY_OK) /* has no effect when the builder has failed before */
         as_maker_fail_as(b->m, status, "the gradient of node '%s': %s", n->ctx.name, assay_message(b->base.env));
     for (int k = 0; k < n->ctx.n_in && !as_maker_failed(b->m); k++)
         if (d_in[k] >= 0 && n->in[k] >= 0 && values[n->in[k]].wanted)
@@ -222,7 +221,7 @@ static void node_back(grad *b, const as_graph *g, const as_bound_node *n, state 
 
 static int zeros(grad *b, const char *name, const as_tensor_info *like)
 {
-    /* Stride 0 along every axis: one element stands for all. */
+    /* Stride 0 along every axis: one element represents all. */
     double  zero = 0.0;
     as_view one = {.data = &zero, .dtype = like->dtype, .shape = like->shape};
     return as_maker_constant(b->m, name, &one);
@@ -241,7 +240,7 @@ static void output_name(grad *b, const as_bound_value *v, int d)
     const as_value *value = as_maker_value(b->m, d);
     b->around = v->name;
     b->n_around = 0;
-    /* An input d:y that is the gradient as it stands, or one gradient for two values: a copy gets the name. */
+    /* If the gradient is an input d:y itself, or the gradient of two values, a copy gets the name. */
     if (value->role != AS_ROLE_COMPUTED || as_maker_is_output(b->m, d)) {
         as_attr allow = AS_ATTR_I("allowzero", 1);
         int     to = as_b_ints(&b->base, v->info.shape.dim, (size_t)v->info.shape.rank);
@@ -291,7 +290,7 @@ assay_status as_model_grad(assay_env *env, const assay_model *model, const as_bi
         values[ids[i]].wanted = true;
     }
     AS_TRY_OR(done, as_maker_new(env, title, 0, &b.m));
-    as_maker_prune(b.m); /* a rule gives the gradient of every input; those that nobody wants cost nothing */
+    as_maker_prune(b.m); /* rules give the gradients of all inputs; unwanted ones are removed here and cost nothing */
     values_copy(&b, &g, values);
     nodes_copy(&b, &g, values);
     outputs_seed(&b, &g, values);

@@ -1,4 +1,4 @@
-/* graph.c - a model with its symbols bound, its shapes known, and its slow truth. */
+/* graph.c - a model with its symbols bound and its shapes known, and its reference evaluation. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* --- Symbols ---------------------------------------------------------------------------------- */
 
-/* Where an axis of an input has the symbol first; NULL: none has. */
+/* The first axis of an input that has the symbol; NULL: none. */
 static const as_dim *symbol_find(const assay_model *model, const char *symbol)
 {
     for (int i = 0; i < model->n_inputs; i++) {
@@ -98,7 +98,7 @@ static assay_status nodes_bind(assay_env *env, const assay_model *model, uint64_
     return as_bind_scope(&b, &s);
 }
 
-/* Elements that lie in a file at any address, in memory where they may be loaded as what they are. */
+/* Elements of a file, which may be at any address, as an aligned copy. */
 const void *as_bind_aligned(as_arena *arena, const as_tensor_info *info, const void *data)
 {
     size_t count = (size_t)as_shape_count(&info->shape), each = as_dtype_bytes(info->dtype);
@@ -195,7 +195,7 @@ assay_status as_graph_bind(assay_env *env, const assay_model *model, const as_bi
 
 int as_graph_add_value(as_graph *g, const as_bound_value *value)
 {
-    as_bound_value copy = *value; /* it may stand in the array that moves */
+    as_bound_value copy = *value; /* it may be in the array that moves */
     if (g->n_values == g->cap_values) {
         int             cap = g->cap_values ? g->cap_values * 2 : 16;
         as_bound_value *moved = AS_TAKE(g->arena, as_bound_value, cap);
@@ -210,7 +210,7 @@ int as_graph_add_value(as_graph *g, const as_bound_value *value)
     return g->n_values++;
 }
 
-/* --- The slow truth --------------------------------------------------------------------------- */
+/* --- The reference code --------------------------------------------------------------------------- */
 
 static assay_status view_check(assay_env *env, const as_bound_value *value, const char *what, const as_view *view)
 {
@@ -299,7 +299,7 @@ void as_random_input(uint64_t seed, const char *name, const as_view *view)
     for (int64_t i = 0; i < count; i++) {
         double unit = (double)as_philox_uniform(seed, node, step, (uint64_t)i);
         if (as_dtype_is_float(view->dtype))
-            as_view_set(view, i, view->dtype == AS_F8E8M0 ? 1.0 - unit : 2.0 * unit - 1.0); /* which knows no sign and no zero */
+            as_view_set(view, i, view->dtype == AS_F8E8M0 ? 1.0 - unit : 2.0 * unit - 1.0); /* this type has no sign and no zero */
         else if (view->dtype == AS_BOOL)
             as_view_set_i64(view, i, unit >= 0.5);
         else

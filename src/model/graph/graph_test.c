@@ -1,4 +1,4 @@
-/* graph_test.c - binding symbols and shapes, and the slow truth of a whole graph. */
+/* graph_test.c - binding symbols and shapes, and the reference evaluation of a whole graph. */
 #include "tests/runner/test.h"
 
 #include "model/test_support.h"
@@ -11,7 +11,7 @@ static assay_model *example(assay_env *env, const char *name)
     return model;
 }
 
-/* tiny-mlp.json bound to a batch of two. */
+/* tiny-mlp.json bound to batch size 2. */
 typedef struct bound {
     assay_env   *env;
     assay_model *model;
@@ -246,7 +246,7 @@ Test(graph, knows_the_inputs_that_shapes_are_computed_from)
     expect_ok(env, bind_known(env, RESHAPED, known, 2, &arena, &g));
     expect(as_shape_same(&g.values[g.outputs[0]].info.shape, &AS_SHAPE(3, 2)));
     expect(g.values[g.inputs[1]].info.constant && g.values[g.inputs[1]].info.constant != sizes);
-    expect(!g.values[g.inputs[0]].info.constant); /* no shape depends on it: it stays free */
+    expect(!g.values[g.inputs[0]].info.constant); /* no shape depends on it, so its values are not fixed */
     expect(g.nodes[0].dead && g.nodes[1].dead && !g.nodes[2].dead);
     expect_eq(g.values[g.inputs[1]].role, AS_ROLE_INPUT);
     as_arena_drop(&arena);

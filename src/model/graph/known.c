@@ -1,4 +1,4 @@
-/* known.c - walks from what must be known while planning back to the inputs of the model. */
+/* known.c - goes from the values that must be known while planning back to the inputs of the model. */
 #include "model/graph/known.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@ bool as_reads_shape_only(const as_op *op) { return !strcmp(op->name, "Shape") ||
 
 /* --- Subgraphs ---------------------------------------------------------------------------------- */
 
-/* What a body needs, given what of its outputs is: bool of its values, to be freed; NULL: no memory.  The first `first` outputs of
- * a body (the condition of a Loop) are no outputs of the node. */
+/* Which values of a body must be known, given which of its outputs must be: one bool per value, freed by the caller; NULL: no
+ * memory.  The first `first` outputs of a body (the condition of a Loop) are not outputs of the node. */
 static bool *body_mark(const as_node *node, const as_body *body, int first, const bool *needed, const bool *carried, int n_carried)
 {
     const assay_model *graph = body->graph;
@@ -28,8 +28,8 @@ static bool *body_mark(const as_node *node, const as_body *body, int first, cons
     return NULL;
 }
 
-/* What one iteration needs of a carried value it needs of the last one's result, too.  Two rounds find nearly all; what a third
- * would find is settled by taking every carried value. */
+/* If an iteration needs a carried value, it also needs the result of the iteration before.  Two rounds find nearly all of these;
+ * if a third would find more, all carried values are taken. */
 static bool control_mark(const as_node *node, const as_body *body, bool *needed)
 {
     bool is_loop = !strcmp(node->op->name, "Loop"), is_if = !strcmp(node->op->name, "If");
@@ -61,7 +61,7 @@ static bool control_mark(const as_node *node, const as_body *body, bool *needed)
 
 /* --- The walk ------------------------------------------------------------------------------------ */
 
-/* Nodes stand in an order in which producers come first, so one walk from the end is enough. */
+/* Producers come before their readers, so one pass from the end is enough. */
 bool as_known_mark(const assay_model *model, bool *needed)
 {
     for (int i = model->n_nodes - 1; i >= 0; i--) {

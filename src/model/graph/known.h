@@ -5,15 +5,15 @@
 
 #include "model/model.h"
 
-/* Shape and Size: what they give depends on the shape of their input and on none of its values. */
+/* Shape and Size: their result depends on the shape of their input, not on its values. */
 bool as_reads_shape_only(const as_op *op);
 
-/* Sets needed[i] for every value of the model that a shape, a condition or a trip count is computed from, in subgraphs too; what is
- * set already counts as needed.  False: no memory. */
+/* Sets needed[i] for every value of the model from which a shape, a condition or a trip count is computed, also in subgraphs;
+ * values that are set already count as needed.  False: no memory. */
 bool as_known_mark(const assay_model *model, bool *needed);
 
-/* Of the inputs of the graph that `value` is computed from, the first whose values are not known, or -1.  `seen` is room for
- * one bool a value, all false. */
+/* The first graph input that `value` depends on and whose values are not known, or -1.  `seen` has one bool per value, all
+ * false. */
 int as_known_missing(const as_graph *g, int value, bool *seen);
 
 #endif

@@ -1,18 +1,18 @@
-/* layer_names.c - the names of nodes after the modules that they come from. */
+/* layer_names.c - names nodes after their modules. */
 #include <string.h>
 
 #include "base/text.h"
 #include "model/graph/maker.h"
 
-/* Open addressing from texts to what is known of them; never more than half full. */
+/* A hash table of texts with open addressing; never more than half full. */
 typedef struct entry {
     const char  *text; /* of a module or a name; NULL: a free slot */
     size_t       n;
     uint64_t     hash;
-    const as_op *op; /* of its nodes, while they are all of one */
+    const as_op *op; /* the operator of its nodes, if all have the same */
     int          rank;
     bool         is_mixed, is_parent;
-    int          next; /* of a name: the number that the next node of this name gets */
+    int          next; /* of a name: the number for the next node with this name */
 } entry;
 
 typedef struct table {
@@ -26,7 +26,7 @@ typedef struct namer {
     table        modules, names;
 } namer;
 
-/* FNV-1a, letter by letter: the parents of a module are found on the way through its text. */
+/* FNV-1a, letter by letter, so that the parents of a module are found while its text is hashed. */
 #define HASH_START UINT64_C(14695981039346656037)
 static uint64_t hash_add(uint64_t hash, char c) { return (hash ^ (unsigned char)c) * UINT64_C(1099511628211); }
 
@@ -45,7 +45,7 @@ static bool table_take(as_arena *arena, size_t n, table *out)
     return (out->slots = AS_TAKE(arena, entry, out->n_slots)) != NULL;
 }
 
-/* Its entry, or the free slot where it would stand. */
+/* Its entry, or the free slot for it. */
 static entry *slot_of(const table *t, const char *text, size_t n, uint64_t hash)
 {
     size_t mask = t->n_slots - 1;
@@ -66,7 +66,7 @@ static entry *entry_of(const table *t, const char *text)
     return e;
 }
 
-/* What a module is about: its product, else its normalisation or look-up; the rest only helps. */
+/* The main node of a module: its product, otherwise its normalisation or look-up. */
 static int rank_of(const as_op *op)
 {
     static const char *const products[] = {"Conv", "ConvTranspose", "Gemm",        "MatMul",        "Einsum",      "LSTM",
@@ -112,7 +112,7 @@ static void parents_mark(namer *n)
     }
 }
 
-/* The name, or the first of its numbered forms that is free, is taken; NULL: no memory. */
+/* Takes the name, or the first of its numbered forms that is free; NULL: no memory. */
 static const char *name_take(namer *n, const char *module, const char *op)
 {
     as_arena   *arena = &n->model->arena;

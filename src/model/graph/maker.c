@@ -1,4 +1,4 @@
-/* maker.c - grows a model value by value and node by node, then checks and sorts it.
+/* maker.c - builds a model value by value and node by node, then checks and sorts it.
  *
  * Values and nodes live in arrays from malloc while they grow and move to the model's arena, at their final size, at
  * the end; names, attributes and data are put into the arena at once. */
@@ -27,19 +27,19 @@ typedef struct table {
 struct as_maker {
     assay_env   *env;
     assay_model *model;
-    char        *title;  /* what sentences call it: a zoo name, a path */
-    const char  *module; /* of the nodes that are added now */
+    char        *title;  /* its name in messages: a zoo name, a path */
+    const char  *module; /* of the nodes being added */
     uint64_t     seed;
     as_value    *values;
-    bool        *is_output; /* one a value: a list of 400000 outputs must not be searched 400000 times */
+    bool        *is_output; /* one per value: a list of 400000 outputs must not be searched 400000 times */
     as_node     *nodes;
     int          n_values, cap_values, cap_is_output, n_nodes, cap_nodes;
     int         *inputs, *outputs;
     int          n_inputs, cap_inputs, n_outputs, cap_outputs;
     table        value_names, node_names;
-    int          next_made; /* made-up names count up and never look back, so hostile names cost nothing */
+    int          next_made; /* generated names count up and never start again, so hostile names cost nothing */
     uint64_t     param_bytes, max_param_bytes;
-    uint64_t     taken_bytes, memory_bytes; /* of elements that no file holds, and what the machine has for them */
+    uint64_t     taken_bytes, memory_bytes; /* of elements that are not in a file, and the memory available for them */
     bool         prune;
     assay_status failure;
     char         message[1024], place[96];
@@ -97,7 +97,7 @@ static const char *name_of(const as_maker *m, const table *t, int id)
     return t == &m->value_names ? m->values[id].name : m->nodes[id].name;
 }
 
-/* The slot of the name, or the empty one where it would stand. */
+/* The slot of the name, or the empty slot for it. */
 static int *slot_of(const as_maker *m, const table *t, const char *name)
 {
     size_t mask = t->n_slots - 1;
@@ -166,7 +166,7 @@ const char *const *as_op_names(as_arena *arena)
 
 /* --- Arrays that grow ---------------------------------------------------------------------------- */
 
-/* The array with room for one element more, NULL when there is no memory (the old one stays). */
+/* The array with room for one more element; NULL: no memory (the old one stays). */
 static void *grown(void *array, int *cap, int n, size_t bytes_each)
 {
     if (n < *cap)
@@ -188,7 +188,7 @@ static void *grown(void *array, int *cap, int n, size_t bytes_each)
 
 /* --- Beginning and end of a maker ------------------------------------------------------------------ */
 
-/* 0: the machine does not say. */
+/* 0: not known. */
 static uint64_t machine_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), bytes_each = sysconf(_SC_PAGESIZE);
@@ -288,7 +288,7 @@ as_shape as_shape_of_dims(const as_dims *dims)
     return shape;
 }
 
-/* A made-up name for a value: "constant_3". */
+/* A generated name for a value: "constant_3". */
 static const char *made_up(as_maker *m, const table *t, const char *stem)
 {
     int at = m->n_nodes + 1;
@@ -297,7 +297,7 @@ static const char *made_up(as_maker *m, const table *t, const char *stem)
     for (;; at++) {
         char name[AS_MAX_NAME_BYTES];
         snprintf(name, sizeof name, "%s_%d", stem, at);
-        /* A node's output is named like the node, so a made-up name must be free as both. */
+        /* A node's output has the node's name, so a generated name must be free for both. */
         if (find(m, t, name) < 0 && find(m, &m->value_names, name) < 0) {
             m->next_made = at + 1;
             return as_arena_text(&m->model->arena, name);
@@ -305,7 +305,7 @@ static const char *made_up(as_maker *m, const table *t, const char *stem)
     }
 }
 
-/* Copies what `value` borrows except its data. */
+/* Copies everything that `value` borrows except its data. */
 static int value_add(as_maker *m, as_value value, const char *what)
 {
     if (m->failure != ASSAY_OK || !name_ok(m, what, value.name))
@@ -344,8 +344,8 @@ bool as_maker_value_rename(as_maker *m, int value, const char *name)
 {
     if (m->failure != ASSAY_OK || !name_ok(m, "value", name) || find(m, &m->value_names, name) >= 0)
         return false;
-    /* The old name stays in the table under its own slot, where it would now be looked up by another name: so the
-     * value is entered again and the old slot keeps pointing to it, which only keeps the old name from being found. */
+    /* The value is entered again under its new name.  The old slot still points to it, but the old name is no longer found there,
+     * because the names differ. */
     const char *copy = as_arena_text(&m->model->arena, name);
     if (!copy) {
         fail_memory(m, "a name");
@@ -405,7 +405,7 @@ static bool shape_check(as_maker *m, const char *what, const char *name, as_dtyp
     return false;
 }
 
-/* Before anything of a parameter is allocated. */
+/* Checked before any memory of a parameter is allocated. */
 static bool param_check(as_maker *m, const char *name, as_dtype dtype, const as_shape *shape)
 {
     if (!shape_check(m, "parameter", name, dtype, shape))
@@ -480,7 +480,7 @@ int as_maker_param_uniform(as_maker *m, const char *name, as_dtype dtype, const 
     void *data = elements_take(m, "parameter", name, dtype, shape);
     if (!data)
         return -1;
-    /* Keyed by the name and not by the order, so that a layer added in front changes no other weight. */
+    /* Keyed by the name, not by the order, so that a layer added in front does not change other weights. */
     uint64_t hash = as_hash64(name, strlen(name));
     uint32_t node = (uint32_t)hash, step = (uint32_t)(hash >> 32);
     float    bound = (float)(1.0 / sqrt((double)fan_in));
@@ -633,7 +633,7 @@ static const char *node_name(as_maker *m, const char *op, const char *name)
     return name;
 }
 
-/* The value that output i of the node becomes: one that was asked for by name before, or a new one. */
+/* The value for output i of the node: one that was referred to by name before, or a new one. */
 static int output_add(as_maker *m, const char *node, int i, const char *given)
 {
     char name[AS_MAX_NAME_BYTES + 16];
@@ -818,7 +818,7 @@ void as_maker_output(as_maker *m, int value)
 
 /* --- Finishing ---------------------------------------------------------------------------------- */
 
-enum { HINT_WORDS = 1000 }; /* looking through more names than this for a near one helps nobody */
+enum { HINT_WORDS = 1000 }; /* no suggestions for more names than this */
 
 static void fail_undefined(as_maker *m, const char *reader, int value)
 {
@@ -862,8 +862,8 @@ typedef struct frame {
 } frame;
 enum { UNSEEN = 0, OPEN, DONE };
 
-/* Nodes in an order in which producers come first: depth first, from the nodes in the order in which they were added,
- * so that a list that is in order already stays as it is.  Returns how many, -1 after a failure. */
+/* Sorts nodes so that producers come first: depth first, starting from the nodes in the order in which they were added, so that a
+ * sorted list does not change.  Returns how many, -1 after a failure. */
 static int visit(as_maker *m, const int *roots, int n_roots, unsigned char *state, frame *stack, int *order)
 {
     int n = 0;
@@ -910,7 +910,7 @@ static int sort(as_maker *m, sorter *s)
     for (int i = 0; i < n; i++)
         s->roots[n_roots++] = i;
     if (m->prune) {
-        /* First what the outputs need, then that in the order it was added. */
+        /* First finds the nodes that the outputs need, then takes them in the order in which they were added. */
         n_roots = 0;
         for (int i = 0; i < m->n_outputs; i++)
             if (m->values[m->outputs[i]].producer >= 0)
@@ -1023,7 +1023,7 @@ assay_status as_maker_finish(as_maker *m, assay_model **out)
         *out = m->model;
         m->model = NULL;
     } else {
-        as_fail(m->env, status, "%s", m->message); /* again: other calls may have spoken since */
+        as_fail(m->env, status, "%s", m->message); /* again: other calls may have changed the message since */
     }
     maker_free(m);
     return status;

@@ -307,7 +307,8 @@ Test(maker, takes_no_more_memory_than_the_machine_has)
     expect_refusal(env, m, "constant 'c' of f32 [2] has 8 bytes, after 0 that are held already: more than the 7 bytes of memory");
 }
 
-/* Bytes of a file lie anywhere: a parameter stays there, a small constant is copied, a large one is copied when it is bound. */
+/* Bytes of a file may be at any address: a parameter stays there, a small constant is copied, a large one is copied when it is
+ * bound. */
 Test(maker, unaligned_data_stay_where_they_are)
 {
     enum { LARGE = 20000 };

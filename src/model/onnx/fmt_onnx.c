@@ -1,7 +1,8 @@
-/* fmt_onnx.c - ONNX model files: the graph walked over the mapped file, the weights left where they lie.
+/* fmt_onnx.c - ONNX model files: reads the graph from the mapped file; the weights stay in the file.
  *
- * Nesting is what this code nests (model, graph, node, attribute, tensor), and subgraphs of If, Loop and Scan to a limit, each
- * with a maker of its own.  Memory follows the file: what a list or a tensor claims to hold is counted in bytes that are there before anything is taken. */
+ * The depth is fixed by this code (model, graph, node, attribute, tensor); subgraphs of If, Loop and Scan, each with a maker of
+ * its own, are nested up to a limit.  Memory is bounded by the file: the claimed size of a list or a tensor is checked against
+ * the bytes that exist before anything is allocated. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ typedef struct external {
 typedef struct loader {
     as_onnx        o; /* first: what the converter sees */
     as_pb_span     graph;
-    struct loader *root; /* of the whole file; itself, unless this is a subgraph */
+    struct loader *root; /* the loader of the whole file; this one itself, unless it is a subgraph */
     int            depth, n_bodies;
     int64_t        ir_version;
     bool           is_ours; /* written by assay: names are as we gave them */
@@ -39,7 +40,7 @@ static assay_status text(loader *l, as_pb_span span, const char **out)
     return as_onnx_text(l->o.env, l->o.path, l->o.scratch, span, out);
 }
 
-/* The first failure of the maker, as a status that ends the walk; as_maker_finish() says the sentence. */
+/* The first failure of the maker, as a status that ends the reading; as_maker_finish() gives the message. */
 static assay_status maker_state(const loader *l) { return as_maker_failed(l->o.m) ? ASSAY_INTERNAL : ASSAY_OK; }
 
 /* --- The model around the graph ------------------------------------------------------------------------ */
@@ -79,7 +80,7 @@ static assay_status model_read(loader *l, as_pb_span file)
         return as_onnx_broken(l->o.env, l->o.path, "the model", &r);
     if (!has_graph)
         return as_fail(l->o.env, ASSAY_BAD_INPUT, "onnx: %s: not an ONNX model: it has no graph", l->o.path);
-    if (l->o.version < 0) /* only operators of other domains: each is named when its node is read */
+    if (l->o.version < 0) /* only operators of other domains: each is reported when its node is read */
         l->o.version = AS_ONNX_OPSET;
     if (l->o.version < AS_ONNX_OPSET_MIN || l->o.version > AS_ONNX_OPSET_MAX)
         return as_fail(l->o.env, ASSAY_UNSUPPORTED, "onnx: %s: it uses operator set %" PRId64 ", and %d to %d are read", l->o.path,
@@ -132,7 +133,7 @@ static void missing_add(missing *list, const char *op, const char *domain, const
     while (i < list->n && (strcmp(list->items[i].op, op) || strcmp(list->items[i].domain, domain)))
         i++;
     if (i == MAX_MISSING)
-        return; /* a thousand names are enough for anyone */
+        return; /* a thousand names are enough */
     if (i == list->n)
         list->items[list->n++] = (as_onnx_missing){.op = op, .domain = domain, .when = when};
     list->items[i].n_nodes++;
@@ -140,7 +141,7 @@ static void missing_add(missing *list, const char *op, const char *domain, const
 
 static assay_status missing_collect(loader *l, as_pb_span graph, int depth, missing *list);
 
-/* The nodes of the subgraphs that a node has. */
+/* The nodes in the subgraphs of a node. */
 static assay_status missing_inside(loader *l, as_pb_span node, int depth, missing *list)
 {
     as_pb_reader r = as_pb_read(node);
@@ -220,12 +221,12 @@ static assay_status dim_read(loader *l, as_pb_span message, const char *name, in
             symbol = f.bytes, known = false;
     if (r.error)
         return as_onnx_broken(l->o.env, l->o.path, "a dimension", &r);
-    /* "?" is how some exporters write "not known": two of them are not the same size. */
+    /* Some exporters write "?" for "not known": two of them need not be the same size. */
     if (symbol.n && !(symbol.n == 1 && symbol.data[0] == '?'))
         return text(l, symbol, &out->symbol);
     if (known && out->size >= 0)
         return ASSAY_OK;
-    /* Neither a size nor a name, or -1: any size.  It gets a name, so that --dim can bind it. */
+    /* Neither a size nor a name, or -1, means any size.  It gets a name, so that --dim can bind it. */
     if (!(out->symbol = as_arena_printf(l->o.scratch, "%s.%d", name, axis)))
         return refuse(l, ASSAY_NO_MEMORY, "input", name, "has more dimensions than there is memory for");
     return ASSAY_OK;
@@ -297,11 +298,11 @@ as_onnx_type as_onnx_type_of(const as_onnx *o, const char *name)
 
 static bool describes_value(const loader *l, const as_pb_field *f)
 {
-    bool is_formal = f->number == 11 && l != l->root; /* inputs of the whole have a type already */
+    bool is_formal = f->number == 11 && l != l->root; /* inputs of the outermost graph have a type already */
     return f->wire == AS_PB_BYTES && (f->number == 12 || f->number == 13 || is_formal);
 }
 
-/* What outputs and value_info say, for the conversion of older nodes. */
+/* Types from outputs and value_info, for the conversion of older nodes. */
 static assay_status types_read(loader *l)
 {
     size_t       n = 0, n_slots = 16;
@@ -372,7 +373,7 @@ static assay_status external_find(loader *l, as_onnx_tensor *t)
     return ASSAY_OK;
 }
 
-/* The elements where they lie, whatever their alignment; what is not in the file as memory wants it is converted. */
+/* The elements in the file itself, whatever their alignment; those that the file stores in another form are converted. */
 static const void *elements(loader *l, const as_onnx_tensor *t)
 {
     const void *bytes = as_onnx_tensor_bytes(t);
@@ -409,7 +410,7 @@ static assay_status initialiser_add(loader *l, as_pb_span message)
     return tensor_add(l, name, &t);
 }
 
-/* An input of a subgraph may be without a type, and its shape is that of what it is given. */
+/* An input of a subgraph may have no type; it takes the shape of the value given to it. */
 static assay_status formal_add(loader *l, as_pb_span message)
 {
     const char *name;
@@ -485,7 +486,7 @@ static assay_status node_edges(loader *l, as_pb_span message, as_onnx_node *n)
     while (n->n_out && !n->out[n->n_out - 1])
         n->n_out--;
     if (n->name && (strlen(n->name) > AS_MAX_NAME_BYTES || as_maker_node_find(l->o.m, n->name) >= 0))
-        n->name = NULL; /* names of nodes need not be unique in ONNX, and ours must */
+        n->name = NULL; /* node names need not be unique in ONNX, but ours must be */
     return n->n_out ? ASSAY_OK : refuse(l, ASSAY_BAD_INPUT, "node", n->label, "has no output");
 }
 
@@ -549,7 +550,7 @@ static assay_status tensor_attr(loader *l, as_onnx_attr *a)
     return ASSAY_OK;
 }
 
-/* An output in the middle that nobody reads has no name in the file and gets one that is free. */
+/* An unused output before a used one has no name in the file; it gets a free name. */
 static assay_status outputs_name(loader *l, as_onnx_node *n)
 {
     for (int i = 0; i < n->n_out; i++)
@@ -562,7 +563,7 @@ static assay_status outputs_name(loader *l, as_onnx_node *n)
     return ASSAY_OK;
 }
 
-/* Which of the node's inputs the value is; behind the formal ones it is added when it is new. */
+/* The index of the value among the node's inputs; a new value is added after the formal ones. */
 static int capture_at(int *in, int n_formal, int *n_in, int value)
 {
     int at = n_formal;
@@ -573,7 +574,7 @@ static int capture_at(int *in, int n_formal, int *n_in, int value)
     return at;
 }
 
-/* If, Loop or Scan: what the bodies read of the graph around them become inputs of the node. */
+/* If, Loop or Scan: values of the surrounding graph that the bodies read become inputs of the node. */
 static assay_status control_add(loader *l, as_onnx_node *n, const as_attr *attrs)
 {
     as_arena *arena = as_maker_arena(l->o.m);
@@ -610,7 +611,7 @@ static assay_status control_add(loader *l, as_onnx_node *n, const as_attr *attrs
     return maker_state(l);
 }
 
-/* The nodes that this one becomes belong to its module; what the framework calls it at the top level is its name. */
+/* The nodes made from this one belong to its module; at the top level the framework's name for it becomes its name. */
 static assay_status module_set(loader *l, as_pb_span message, as_onnx_node *n)
 {
     const char    *weights[AS_MAX_IN];
@@ -696,7 +697,7 @@ static assay_status output_add(loader *l, as_pb_span message)
     as_maker_at(l->o.m, "output '%s'", name);
     int value = as_maker_value_named(l->o.m, name);
     AS_TRY(maker_state(l));
-    if (l != l->root && as_maker_is_output(l->o.m, value)) /* a body may give one value twice: carried, and stacked */
+    if (l != l->root && as_maker_is_output(l->o.m, value)) /* a body may output one value twice: carried and stacked */
         value = as_maker_node(l->o.m, "Identity", NULL, &value, 1, NULL, 0, NULL, 1, NULL);
     as_maker_output(l->o.m, value);
     return maker_state(l);
@@ -733,7 +734,7 @@ static assay_status graph_read(loader *l)
 
 /* --- Loading ------------------------------------------------------------------------------------------------------- */
 
-/* Supported at all?  All that is not is said at once. */
+/* Checks that everything is supported; reports all that is not at once. */
 static assay_status supported(loader *l)
 {
     missing *list = AS_TAKE(l->o.scratch, missing, 1);
@@ -743,7 +744,7 @@ static assay_status supported(loader *l)
     return list->n_missing ? missing_refuse(l, list) : ASSAY_OK;
 }
 
-/* The model, or the sentence of what went wrong, the maker's or ours; ours must outlive the maker's end. */
+/* The model, or the error message, the maker's or ours; ours must outlive the maker. */
 static assay_status finish(loader *l, assay_status status, assay_model **out)
 {
     if (status == ASSAY_OK || as_maker_failed(l->o.m)) {
@@ -772,7 +773,7 @@ static assay_status build(loader *l, as_map *map, assay_model **out)
     return finish(l, as_maker_failed(l->o.m) ? ASSAY_INTERNAL : graph_read(l), out);
 }
 
-/* A subgraph: a maker of its own under the node's name, and what it does not define is taken from around it. */
+/* A subgraph: has a maker of its own under the node's name; values that it does not define come from the graph around it. */
 static assay_status body_read(loader *l, as_onnx_node *n, const as_onnx_attr *a)
 {
     loader       sub = {.o = l->o, .graph = a->tensor, .root = l->root, .depth = l->depth + 1};
@@ -827,14 +828,14 @@ assay_status as_onnx_parse(assay_env *env, const char *path, const uint8_t *data
     return parse(env, path, (as_pb_span){data, n}, NULL, out);
 }
 
-/* The seed is for models that ask for random weights; these bring theirs. */
+/* The seed is for models with random weights; these have their own. */
 static assay_status load(assay_env *env, const char *path, uint64_t seed, assay_model **out)
 {
     as_map map;
     (void)seed;
     AS_TRY(as_map_open(env, "onnx", path, 0, &map));
     assay_status status = parse(env, path, (as_pb_span){map.data, map.bytes}, &map, out);
-    as_map_close(&map); /* nothing once the model has it */
+    as_map_close(&map); /* does nothing once the model owns it */
     return status;
 }
 

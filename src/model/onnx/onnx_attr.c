@@ -1,4 +1,4 @@
-/* onnx_attr.c - AttributeProto: the type that is stated must be the type of what is there. */
+/* onnx_attr.c - AttributeProto: the stated type must match the values. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static const char *const type_names[T_COUNT] = {
     "STRINGS", "TENSORS", "GRAPHS", "SPARSE_TENSOR", "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS",
 };
 
-/* The type that a field of the message is the value of, T_NONE for the others. */
+/* The type whose values a field of the message holds; T_NONE: none. */
 static int type_of_field(uint32_t number)
 {
     switch (number) {
@@ -105,7 +105,7 @@ static assay_status survey(reading *a, as_pb_span message)
     return r.error ? as_onnx_broken(a->env, a->path, "an attribute", &r) : ASSAY_OK;
 }
 
-/* A writer may leave out an empty list or a zero, but not say one type and give another. */
+/* A writer may leave out an empty list or a zero, but may not state one type and give another. */
 static assay_status type_settle(reading *a)
 {
     if (!a->name.n)
@@ -114,7 +114,7 @@ static assay_status type_settle(reading *a)
         return as_fail(a->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s': attribute '%.*s' has the unknown type %" PRId64, a->path,
                        a->node, AS_SPAN(a->name), a->type);
     if (a->type == T_NONE)
-        a->type = a->found; /* files before IR version 2 state none */
+        a->type = a->found; /* files before IR version 2 do not state a type */
     if (a->found != T_NONE && a->found != a->type)
         return as_fail(a->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s': attribute '%.*s' says it is %s and holds %s", a->path,
                        a->node, AS_SPAN(a->name), type_names[a->type], type_names[a->found]);

@@ -1,8 +1,8 @@
 /* onnx_convert.c - nodes of older operator sets in the form of the newest one that is known.
  *
- * Most changes over the years moved an attribute to an input.  A rule is a row of a table: the operator, the version
- * from which on it has no effect, and a function that brings an older node there.  An operator that changed more than once
- * has a row for every change, the oldest first. */
+ * Most changes over the years moved an attribute to an input.  A rule is a row of a table: the operator, the first version to
+ * which it does not apply, and a function that converts an older node.  An operator that changed more than once has a row for
+ * every change, the oldest first. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static void attr_set(as_onnx_node *n, as_attr attr)
 {
     as_attr ignored;
     (void)attr_take(n, attr.name, &ignored);
-    if (n->n_attrs < AS_ONNX_MAX_ATTRS) /* one that it had, or one of at most two: readers leave room */
+    if (n->n_attrs < AS_ONNX_MAX_ATTRS) /* replaces one it had, or is one of at most two new ones: readers leave room */
         n->attrs[n->n_attrs++] = (as_onnx_attr){.attr = attr};
 }
 
@@ -60,7 +60,7 @@ static assay_status kind_check(const as_onnx *o, const as_onnx_node *n, const as
 
 /* --- Inputs --- */
 
-/* Puts a value at input i, with absent ones before it; an input that is there already is an error of the file. */
+/* Puts a value at input i, with absent ones before it; if the input is there already, the file is wrong. */
 static assay_status input_set(const as_onnx *o, as_onnx_node *n, int i, int value)
 {
     while (n->n_in <= i)
@@ -96,7 +96,7 @@ static assay_status ints_to_input(const as_onnx *o, as_onnx_node *n, const char 
     return input_set(o, n, i, ints_constant(o, a.ints, a.n, 1));
 }
 
-/* The rank of a value where the file tells it, else -1. */
+/* The rank of a value if the file states it, otherwise -1. */
 static int rank_of(const as_onnx *o, int value)
 {
     if (value < 0 || as_maker_failed(o->m))
@@ -109,11 +109,11 @@ static int node_add(const as_onnx *o, const char *op, const int *in, int n_in, c
 {
     for (int i = 0; i < n_in; i++)
         if (in[i] < 0)
-            return -1; /* the maker knows what failed */
+            return -1; /* the maker has the message */
     return as_maker_node(o->m, op, NULL, in, n_in, attrs, n_attrs, NULL, 1, NULL);
 }
 
-/* The value with `count` axes of size 1 behind its own. */
+/* The value with `count` axes of size 1 added at the end. */
 static int axes_append(const as_onnx *o, int value, int rank, int64_t count)
 {
     int64_t axes[AS_MAX_RANK];
@@ -122,7 +122,7 @@ static int axes_append(const as_onnx *o, int value, int rank, int64_t count)
     return count ? node_add(o, "Unsqueeze", (int[]){value, ints_constant(o, axes, (size_t)count, 1)}, 2, NULL, 0) : value;
 }
 
-/* The dtype of the first input where the file tells it, else what nearly every file has. */
+/* The dtype of the first input if the file states it, otherwise the one that nearly every file has. */
 static as_dtype dtype_of_input(const as_onnx *o, const as_onnx_node *n)
 {
     if (!n->n_in || n->in[0] < 0 || as_maker_failed(o->m))
@@ -152,7 +152,7 @@ static assay_status int_take(const as_onnx *o, as_onnx_node *n, const char *name
     return ASSAY_OK;
 }
 
-/* B's axes were those of A from `axis` on.  Without the attribute they were the last ones, which is how it is today. */
+/* B's axes were those of A from `axis` on.  Without the attribute they were the last ones, as today. */
 static assay_status axis_broadcast(as_onnx *o, as_onnx_node *n)
 {
     int64_t axis, is_on;
@@ -183,7 +183,7 @@ static assay_status broadcast_drop(as_onnx *o, as_onnx_node *n)
 static assay_status prelu_slope(as_onnx *o, as_onnx_node *n)
 {
     if (n->n_in != 2)
-        return ASSAY_OK; /* infer says what is wrong with it */
+        return ASSAY_OK; /* infer reports the error */
     int x = rank_of(o, n->in[0]), slope = rank_of(o, n->in[1]);
     if (x < 0 || slope < 0)
         return refuse(o, n, "its slope cannot be converted, because the file does not give the ranks of its inputs");
@@ -240,7 +240,7 @@ static assay_status reshape_input(as_onnx *o, as_onnx_node *n)
     return ints_to_input(o, n, "shape", 1);
 }
 
-/* The two numbers had fewer digits. */
+/* The defaults of the two numbers had fewer digits. */
 static assay_status selu_numbers(as_onnx *o, as_onnx_node *n)
 {
     (void)o;
@@ -251,7 +251,7 @@ static assay_status selu_numbers(as_onnx *o, as_onnx_node *n)
     return ASSAY_OK;
 }
 
-/* Said whether the first output is wanted, as naming it does. */
+/* The attribute said whether the first output is wanted; today naming it does that. */
 static assay_status sequence_drop(as_onnx *o, as_onnx_node *n)
 {
     int64_t ignored;
@@ -323,8 +323,8 @@ static assay_status topk_input(as_onnx *o, as_onnx_node *n)
     return input_set(o, n, 1, ints_constant(o, &a.i, 1, 1));
 }
 
-/* Before version 11 sizes were scaled from the corner.  What nearest meant the standard did not say; ONNX Runtime takes the
- * element below where there are to be more of them, and the one above where there are to be fewer. */
+/* Before version 11 sizes were scaled from the corner.  The standard did not define "nearest"; ONNX Runtime takes the element
+ * below when enlarging, and the one above when shrinking. */
 static assay_status corner_scaling(const as_onnx *o, as_onnx_node *n)
 {
     bool up = false, down = false;
@@ -373,7 +373,7 @@ static assay_status upsample_to_resize(as_onnx *o, as_onnx_node *n)
     return corner_scaling(o, n);
 }
 
-/* An empty roi, scales or sizes was how version 11 left one out. */
+/* Version 11 left out roi, scales or sizes by an empty tensor. */
 static assay_status resize_inputs(as_onnx *o, as_onnx_node *n)
 {
     if (o->version < 11) {
@@ -395,7 +395,7 @@ static assay_status softmax_rows(as_onnx *o, as_onnx_node *n)
     (void)attr_take(n, "axis", &a);
     AS_TRY(kind_check(o, n, &a, AS_ATTR_INT));
     if (as_maker_failed(o->m) || n->n_in != 1 || n->in[0] < 0 || n->n_out != 1)
-        return ASSAY_OK; /* the maker says what is wrong with it */
+        return ASSAY_OK; /* the maker reports the error */
     int rank = rank_of(o, n->in[0]);
     if (rank < 0 && as_onnx_type_of(o, n->out[0]).rank >= 0)
         rank = as_onnx_type_of(o, n->out[0]).rank;
@@ -412,12 +412,12 @@ static assay_status softmax_rows(as_onnx *o, as_onnx_node *n)
     return ASSAY_OK;
 }
 
-/* Before version 11 a negative index was outside of the depth and gave nothing but off values, instead of counting from
- * the end: it becomes the depth, which is outside still. */
+/* Before version 11 a negative index was out of range and gave only off values; today it counts from the end.  It is replaced by
+ * the depth, which is still out of range. */
 static assay_status onehot_indices(as_onnx *o, as_onnx_node *n)
 {
     if (n->n_in != 3)
-        return ASSAY_OK; /* infer says what is wrong with it */
+        return ASSAY_OK; /* infer reports the error */
     as_attr i64 = AS_ATTR_I("to", as_onnx_dtype_code(AS_I64));
     int     indices = node_add(o, "Cast", &n->in[0], 1, &i64, 1), depth = node_add(o, "Cast", &n->in[1], 1, &i64, 1);
     int     scalar = node_add(o, "Reshape", (int[]){depth, ints_constant(o, NULL, 0, 1)}, 2, NULL, 0);
@@ -431,7 +431,7 @@ static assay_status group_numbers(as_onnx *o, as_onnx_node *n)
 {
     int i = attr_at(n, "num_groups");
     if (n->n_in != 3 || i < 0 || n->attrs[i].attr.kind != AS_ATTR_INT)
-        return ASSAY_OK; /* infer says what is wrong with it */
+        return ASSAY_OK; /* infer reports the error */
     if (n->attrs[i].attr.i < 1)
         return as_fail(o->env, ASSAY_BAD_INPUT, "onnx: %s: node '%s' (%s): num_groups is %" PRId64, o->path, n->label, n->op,
                        n->attrs[i].attr.i);
@@ -520,7 +520,7 @@ const char *as_onnx_rename(const char *op)
 
 assay_status as_onnx_convert(as_onnx *o, as_onnx_node *n)
 {
-    const char *op = n->op; /* a rule may put another in its place */
+    const char *op = n->op; /* a rule may replace it */
     as_attr     ignored;
     if (o->version < 6)
         (void)attr_take(n, "consumed_inputs", &ignored); /* a hint which memory may be used again */

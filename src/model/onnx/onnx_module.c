@@ -1,8 +1,8 @@
 /* onnx_module.c - which module of the framework's network a node comes from: "layer4.1.conv2".
  *
- * Exporters leave it in different places, asked in this order: metadata of torch's dynamo exporter, names with slashes (TorchScript, TensorFlow),
- * names of the weights that the node reads, and doc strings.  All of it is foreign text of any length: it is cut to a size, control
- * characters are taken out, and what does not look like a path is left alone. */
+ * Exporters write it in different places, which are tried in this order: metadata of torch's dynamo exporter, names with slashes
+ * (TorchScript, TensorFlow), names of the weights that the node reads, and doc strings.  All of this is foreign text of any
+ * length: it is cut, control characters are removed, and text that does not look like a path is ignored. */
 #include <ctype.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static bool piece_has(piece p, const char *text)
     return false;
 }
 
-/* The pieces between separators, empty ones left out; only the last MAX_PARTS of very many. */
+/* The pieces between separators, without empty ones; at most the last MAX_PARTS. */
 typedef struct parts {
     piece item[MAX_PARTS];
     int   n;
@@ -106,8 +106,8 @@ static piece metadata_find(as_pb_span message, const char *key)
     return (piece){"", 0};
 }
 
-/* A list as Python shows it, "['', 'layer4', 'layer4.1', 'add']".  Escapes stay as they are written: paths have none.  Here empty ones
- * count: the first is the network itself.  False when it is not such a list. */
+/* A list as Python shows it, "['', 'layer4', 'layer4.1', 'add']".  Escapes are not decoded: paths have none.  Empty pieces count
+ * here: the first is the network itself.  False when it is not such a list. */
 static bool list_read(piece text, parts *out)
 {
     size_t i = 0;
@@ -132,7 +132,7 @@ static bool list_read(piece text, parts *out)
     return false;
 }
 
-/* "name: class/name: class/...": the same in one text, from before there were lists. */
+/* "name: class/name: class/...": the same as one text, from older exporters. */
 static bool namespace_read(piece text, parts *scopes, parts *classes)
 {
     size_t from = 0;
@@ -183,7 +183,7 @@ static bool by_metadata(const as_onnx_clues *c, as_onnx_module *out)
 
 /* --- Names with slashes ------------------------------------------------------------------------------------------- */
 
-/* How TensorFlow wraps a function; no module of anyone's. */
+/* TensorFlow's wrapper of a function; not a module. */
 static bool is_call(piece p) { return piece_is(p, "StatefulPartitionedCall") || piece_is(p, "PartitionedCall"); }
 
 /* TorchScript repeats a container in the name of its element, "/layer4/layer4.1/conv2/Conv". */
@@ -192,7 +192,7 @@ static bool repeats(piece container, piece element)
     return element.n > container.n + 1 && element.text[container.n] == '.' && !memcmp(element.text, container.text, container.n);
 }
 
-/* "/layer4/layer4.1/conv2/Conv", "StatefulPartitionedCall/model/dense_1/MatMul": all but the operation at the end. */
+/* "/layer4/layer4.1/conv2/Conv", "StatefulPartitionedCall/model/dense_1/MatMul": all parts except the operation at the end. */
 static bool slashes_read(const char *name, as_onnx_module *out)
 {
     parts all, kept = {.n = 0};
@@ -258,7 +258,7 @@ static bool weight_read(const char *name, as_onnx_module *out)
     if (n < 2 || !is_parameter(all.item[n - 1]))
         return false;
     n--;
-    if (slashes && n > 1 && isupper((unsigned char)all.item[n - 1].text[0])) /* layers are lower case, operations are not */
+    if (slashes && n > 1 && isupper((unsigned char)all.item[n - 1].text[0])) /* layers are in lower case, operations are not */
         n--;
     int kept = 0;
     for (int i = 0; i < n; i++)
@@ -267,7 +267,7 @@ static bool weight_read(const char *name, as_onnx_module *out)
     return kept && join(out->path, &all, kept);
 }
 
-/* An Identity hands one weight to several modules: whose it reads says nothing. */
+/* An Identity passes one weight to several modules, so the weight's name does not identify the module. */
 static bool by_weights(const as_onnx_clues *c, as_onnx_module *out)
 {
     if (!strcmp(c->op, "Identity"))
@@ -280,7 +280,7 @@ static bool by_weights(const as_onnx_clues *c, as_onnx_module *out)
 
 /* --- Doc strings -------------------------------------------------------------------------------------------------------- */
 
-/* "ResNet::/Sequential::layer4/BasicBlock::1": a scope of TorchScript.  Other texts are for people. */
+/* "ResNet::/Sequential::layer4/BasicBlock::1": a scope of TorchScript.  Other doc strings are for people. */
 static bool by_doc(const as_onnx_clues *c, as_onnx_module *out)
 {
     parts        scopes, kept = {.n = 0};

@@ -1,5 +1,4 @@
-/* onnx_read.h - what the parts of the ONNX reader share: tensors, attributes, nodes on their way into a model.
- * Private to model/. */
+/* onnx_read.h - what the parts of the ONNX reader share: tensors, attributes, nodes being read. Private to model/. */
 #ifndef AS_MODEL_ONNX_READ_H
 #define AS_MODEL_ONNX_READ_H
 
@@ -10,9 +9,9 @@
 /* For "%.*s"; long foreign texts are cut. */
 #define AS_SPAN(s) (int)((s).n < 200 ? (s).n : 200), (s).data ? (const char *)(s).data : ""
 
-/* A text in the arena; a NUL inside is refused, because a name that is cut there could be taken for another. */
+/* A text in the arena; a NUL inside is refused, because the cut name could be mistaken for another. */
 assay_status as_onnx_text(assay_env *env, const char *path, as_arena *arena, as_pb_span span, const char **out);
-/* The sentence for a message that the wire reader could not walk. */
+/* The error for a protobuf message that could not be read. */
 assay_status as_onnx_broken(assay_env *env, const char *path, const char *what, const as_pb_reader *r);
 
 /* --- Tensors --------------------------------------------------------------------------------------- */
@@ -27,9 +26,9 @@ typedef struct as_onnx_tensor {
     uint64_t   offset, length; /* of external data */
 } as_onnx_tensor;
 
-/* Everything about a tensor is checked but the place of its external data. */
+/* Checks everything about a tensor except the place of its external data. */
 assay_status as_onnx_tensor_read(assay_env *env, const char *path, as_pb_span message, as_onnx_tensor *out);
-/* The bytes where they lie, at any address, or NULL when they must be converted into memory of the caller by ..._fill(). */
+/* The bytes in place, at any address, or NULL when ..._fill() must convert them into the caller's memory. */
 const void *as_onnx_tensor_bytes(const as_onnx_tensor *t);
 void        as_onnx_tensor_fill(const as_onnx_tensor *t, void *out);
 size_t      as_onnx_tensor_size(const as_onnx_tensor *t);     /* in memory */
@@ -37,7 +36,7 @@ size_t      as_onnx_tensor_raw_size(const as_onnx_tensor *t); /* of raw data: le
 
 /* --- Attributes and nodes ---------------------------------------------------------------------------- */
 
-/* Tensors stay where they are until it is known what becomes of them. */
+/* Tensors stay in the file until it is known how they are used. */
 typedef struct as_onnx_attr {
     as_attr    attr;
     as_pb_span tensor;
@@ -49,7 +48,7 @@ enum { AS_ONNX_MAX_ATTRS = 32, AS_ONNX_MAX_BODIES = 2 };
 typedef struct as_onnx_node {
     const char  *op;    /* our operator's name */
     const char  *name;  /* NULL: none, or taken already */
-    const char  *label; /* for sentences: the name, or the first output's */
+    const char  *label; /* for messages: the name, or the first output's */
     int          in[AS_MAX_IN], n_in;
     const char  *out[AS_MAX_OUT];
     int          n_out;
@@ -63,7 +62,7 @@ typedef struct as_onnx_node {
 assay_status as_onnx_attr_read(assay_env *env, const char *path, as_arena *arena, const char *node, as_pb_span message,
                                as_onnx_attr *out);
 
-/* What a file says about the types of values, where it does: rank -1 and AS_NONE are unknown. */
+/* Types of values, where the file states them: rank -1 and AS_NONE are unknown. */
 typedef struct as_onnx_type {
     const char *name;
     as_dtype    dtype;
@@ -82,12 +81,12 @@ typedef struct as_onnx {
 
 /* --- Modules ------------------------------------------------------------------------------------------ */
 
-/* How our own files say it: names of nodes are taken as they are, and the module path is metadata of the node under this key. */
+/* In our own files, names of nodes are used unchanged, and the module path is metadata of the node under this key. */
 #define AS_ONNX_PRODUCER   "assay"
 #define AS_ONNX_MODULE_KEY "assay.module"
 
-/* Where the node's module path is written, if anywhere.  `message` is the node; `weights` are the names of the initialisers that it reads.
- * Nothing of it makes a file wrong: what cannot be understood is not there. */
+/* Where the node's module path may be written.  `message` is the node; `weights` are the names of the initialisers that it reads.
+ * None of this makes a file invalid: text that cannot be understood is ignored. */
 typedef struct as_onnx_clues {
     as_pb_span         message;
     const char        *name, *op;
@@ -96,11 +95,11 @@ typedef struct as_onnx_clues {
     bool               is_ours; /* the file is one of our own */
 } as_onnx_clues;
 
-/* At most AS_MAX_MODULE_BYTES, so that an operator and a number fit behind it in a name. */
+/* At most AS_MAX_MODULE_BYTES, so that a name has room for an operator and a number after it. */
 enum { AS_MAX_MODULE_BYTES = AS_MAX_NAME_BYTES - 96 };
 typedef struct as_onnx_module {
     char path[AS_MAX_MODULE_BYTES + 1];  /* "layer4.1.conv2"; "": not known, or the network itself */
-    char label[AS_MAX_MODULE_BYTES + 1]; /* what the framework calls the operation, "add_1"; "": it does not say */
+    char label[AS_MAX_MODULE_BYTES + 1]; /* the framework's name for the operation, "add_1"; "": not known */
 } as_onnx_module;
 void as_onnx_module_find(const as_onnx_clues *c, as_onnx_module *out);
 
@@ -108,7 +107,7 @@ as_onnx_type as_onnx_type_of(const as_onnx *o, const char *name);
 
 /* The operator that a node of the standard domain becomes: its own name or the newer one's. */
 const char *as_onnx_rename(const char *op);
-/* Brings a node of an older version into the form of AS_ONNX_OPSET; may add nodes and constants to the maker. */
+/* Converts a node of an older version to AS_ONNX_OPSET; may add nodes and constants to the maker. */
 assay_status as_onnx_convert(as_onnx *o, as_onnx_node *n);
 
 #endif

@@ -1,8 +1,8 @@
-/* onnx_save.c - writes a model as an ONNX file: operator set 20 or the first newer one that has all it uses, weights as raw
- * bytes.
+/* onnx_save.c - writes a model as an ONNX file: operator set 20, or the first newer one that has everything it uses; weights as
+ * raw bytes.
  *
- * Lengths come before what they measure, so everything but the weights is built in memory first, and the weights are then
- * written from where they lie. */
+ * Lengths come before the data, so everything except the weights is built in memory first; then the weights are written directly
+ * from their memory. */
 #include <string.h>
 
 #include "model/onnx/onnx_read.h"
@@ -13,7 +13,7 @@
 enum { T_FLOAT = 1, T_INT, T_STRING, T_TENSOR, T_FLOATS = 6, T_INTS, T_STRINGS };
 enum { MAX_SYMBOLS = 16 };
 
-/* --- Shapes of outputs: asked of the graph, bound twice ------------------------------------------------- */
+/* --- Shapes of outputs: from the graph, bound twice ------------------------------------------------- */
 
 /* A size that is the same under two bindings is fixed, one that follows a symbol in both is that symbol, and of any other
  * only the rank is known. */
@@ -139,7 +139,8 @@ static void output_put(as_text *graph, const assay_model *model, int id, const p
 
 /* --- Tensors, attributes, nodes ------------------------------------------------------------------------------ */
 
-/* Elements of less than 8 bits, which are packed in files, are packed so many at a time: a multiple of 8, which are whole bytes. */
+/* Elements of less than 8 bits are packed in files; this many are packed at a time: a multiple of 8, so that they fill whole
+ * bytes. */
 enum { CHUNK = 4096 };
 
 static bool is_packed(const as_view *view) { return as_dtype_bits(view->dtype) < 8; }
@@ -149,7 +150,7 @@ static size_t raw_bytes(const as_view *view)
     return is_packed(view) ? as_packed_bytes(view->dtype, as_view_bytes(view)) : as_view_bytes(view);
 }
 
-/* Up to CHUNK elements from `first` on; how many bytes they are. */
+/* Packs up to CHUNK elements from `first` on; returns how many bytes they take. */
 static size_t chunk_pack(const as_view *view, size_t first, uint8_t *out)
 {
     size_t n = as_view_bytes(view) - first;
@@ -161,7 +162,7 @@ static size_t chunk_pack(const as_view *view, size_t first, uint8_t *out)
     return as_packed_bytes(view->dtype, n);
 }
 
-/* All of a TensorProto but the raw bytes, which follow. */
+/* A whole TensorProto except the raw bytes, which follow. */
 static void tensor_head(as_text *t, const char *name, const as_view *view)
 {
     for (int i = 0; i < view->shape.rank; i++)
@@ -293,8 +294,8 @@ static void graph_put(as_text *graph, const assay_model *model)
     probe_drop(&p);
 }
 
-/* The first operator set, from AS_ONNX_OPSET on, with what is newer than that: dtypes by TensorProto's numbers, operators
- * and attributes by name. */
+/* Which operator set, from AS_ONNX_OPSET on, first has what is newer: dtypes by TensorProto's numbers, operators and attributes
+ * by name. */
 static const struct {
     int code, opset;
 } new_dtypes[] = {{21, 21}, {22, 21}, {23, 23}, {24, 24}, {25, 25}, {26, 25}, {27, 28}, {28, 28}};
@@ -308,7 +309,7 @@ static const struct {
     {"DequantizeLinear", "output_dtype", 23}, {"Cast", "round_mode", 24},
     {"CastLike", "round_mode", 24},           {"SpaceToDepth", "mode", 28},
 };
-/* IR versions by the operator set that they came with. */
+/* IR versions by the operator set that was released with them. */
 static const struct {
     int opset, ir;
 } new_irs[] = {{21, 10}, {23, 11}, {24, 12}, {25, 13}, {28, 14}};
@@ -336,8 +337,8 @@ static void opset_raise(int *opset, int needed)
 }
 
 /* Dtypes of computed values come from those of inputs, initialisers and attributes. */
-/* Types that an operator took only later.  The type of a computed value is not known before it is bound, so that such a file
- * may name a set that is too old; whoever checks it will say so. */
+/* Types that an operator accepts only from a later set on.  The type of a computed value is not known before it is bound, so such
+ * a file may name a set that is too old; a checker will report it. */
 static int opset_of_types(const assay_model *model, const as_node *node)
 {
     as_dtype first = node->n_in > 0 && node->in[0] >= 0 ? model->values[node->in[0]].dtype : AS_NONE;

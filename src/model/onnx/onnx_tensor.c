@@ -15,7 +15,7 @@ static const as_dtype dtypes[] = {
     [24] = AS_F8E8M0, [25] = AS_U2,         [26] = AS_I2,   [27] = AS_F6E2M3,   [28] = AS_F6E3M2,
 };
 
-/* For sentences about those that are not supported. */
+/* For messages about unsupported types. */
 static const char *const code_names[] = {
     "undefined",  "float",        "uint8",          "int8",       "uint16",         "int16",  "int32",     "int64",
     "string",     "bool",         "float16",        "double",     "uint32",         "uint64", "complex64", "complex128",
@@ -62,7 +62,7 @@ typedef struct list {
     as_pb_wire wire;
 } list;
 
-/* Where a tensor of this dtype keeps its values when they are not raw. */
+/* The field in which a tensor of this dtype keeps its values when they are not raw. */
 static list list_of(as_dtype dtype)
 {
     switch (dtype) {
@@ -79,14 +79,14 @@ static bool is_list(uint32_t field) { return field == 4 || field == 5 || field =
 
 static bool is_packed(as_dtype dtype) { return as_dtype_bits(dtype) < 8; }
 
-/* How many elements a number of a typed list holds: of 4 and 2 bits the byte full, of all others one. */
+/* How many elements a number of a typed list holds: a whole byte of elements of 4 and 2 bits, otherwise one. */
 static unsigned per_number(as_dtype dtype)
 {
     int bits = as_dtype_bits(dtype);
     return bits == 4 || bits == 2 ? 8 / (unsigned)bits : 1;
 }
 
-/* What a number of a typed list holds, the last one perhaps not in full; where the next goes. */
+/* Unpacks a number of a typed list, which may be only partly used if it is the last; returns where the next goes. */
 static uint8_t *number_put(uint8_t *out, const uint8_t *end, as_dtype dtype, uint64_t value)
 {
     uint8_t low = (uint8_t)value;
@@ -213,7 +213,7 @@ static assay_status dims_add(assay_env *env, const char *path, as_onnx_tensor *t
     return ASSAY_OK;
 }
 
-/* The values are there, in one place, and as many as the dims say. */
+/* Checks that the values are in exactly one place, and as many as the dims say. */
 static assay_status values_check(assay_env *env, const char *path, const as_onnx_tensor *t, const size_t *counts)
 {
     uint64_t count = (uint64_t)as_shape_count(&t->shape), bytes = as_onnx_tensor_raw_size(t), per = per_number(t->dtype);

@@ -95,7 +95,7 @@ Test(onnx, a_large_float_tensor_is_a_parameter_in_place_and_a_small_one_a_consta
     assay_env_free(env);
 }
 
-/* At each of four addresses, as raw data and as a list: in place, no byte of the arena, and the same sum as anywhere. */
+/* At each of four addresses, as raw data and as a list: used in place, without memory of the arena, and with the same sum. */
 Test(onnx, weights_are_used_in_place_at_any_address)
 {
     enum { N = 500000 };
@@ -110,7 +110,7 @@ Test(onnx, weights_are_used_in_place_at_any_address)
         if (k % 2)
             as_pb_put_bytes(&t, 4, w, N * sizeof *w);
         char name[8] = "yyyyyyy";
-        name[1 + k / 2] = '\0'; /* what stands in front moves the weights */
+        name[1 + k / 2] = '\0'; /* the length of the text before the weights changes their address */
         OUTPUT(&b, name);
         sub(&b.graph, 5, &t);
         INPUT(&b, "x", 1);

@@ -1,8 +1,8 @@
 /* protobuf.h - reads and writes the protobuf wire format, without copying and without schemas.
  *
- * A message is a span of bytes; as_pb_next() walks its fields.  Sub-messages are spans within it, so depth is what the
- * caller's own code nests.  Every length is checked against what is left; groups (which nest without a length) are
- * refused.  Private to model/. */
+ * A message is a span of bytes; as_pb_next() walks its fields.  Sub-messages are spans within it, so the depth is limited by the
+ * caller's code.  Every length is checked against the remaining bytes; groups (which nest without a length) are refused.  Private
+ * to model/. */
 #ifndef AS_MODEL_PROTOBUF_H
 #define AS_MODEL_PROTOBUF_H
 
@@ -28,13 +28,13 @@ typedef struct as_pb_reader {
 } as_pb_reader;
 
 as_pb_reader as_pb_read(as_pb_span message);
-/* False at the end and after an error, which stays. */
+/* False at the end and after an error, which is kept. */
 bool as_pb_next(as_pb_reader *r, as_pb_field *out);
 /* One varint of at most 64 bits. */
 bool as_pb_varint(as_pb_reader *r, uint64_t *out);
 
-/* A repeated number comes one by one or packed.  Of one field: how many numbers it holds, SIZE_MAX when its wire type
- * does not fit or its packed bytes are broken. */
+/* Repeated numbers come one by one or packed.  Returns how many numbers one field holds, SIZE_MAX when its wire type does not fit
+ * or its packed bytes are damaged. */
 size_t as_pb_count(const as_pb_field *field, as_pb_wire wire);
 /* Appends them to out, which has room; returns the new end. */
 uint64_t *as_pb_numbers(const as_pb_field *field, as_pb_wire wire, uint64_t *out);

@@ -1,4 +1,4 @@
-/* protobuf_test.c - the wire format: what is whole is walked, what is not says why. */
+/* protobuf_test.c - the wire format: a valid message is read, an invalid one gives its error. */
 #include "model/onnx/protobuf.h"
 
 #include "tests/runner/test.h"
@@ -51,7 +51,7 @@ Test(protobuf, repeated_numbers_come_packed_or_one_by_one)
     expect_eq(as_pb_count(&f, AS_PB_VARINT), 2);
     expect_eq(as_pb_numbers(&f, AS_PB_VARINT, out) - out, 2);
     expect_eq(out[1], 128);
-    expect(as_pb_count(&f, AS_PB_FIXED32) == SIZE_MAX); /* three bytes are no floats */
+    expect(as_pb_count(&f, AS_PB_FIXED32) == SIZE_MAX); /* three bytes are not floats */
     r = as_pb_read(SPAN(0x08, 7));
     expect(as_pb_next(&r, &f));
     expect_eq(as_pb_count(&f, AS_PB_VARINT), 1);

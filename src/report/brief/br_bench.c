@@ -1,4 +1,4 @@
-/* br_bench.c - the first screen of bench: one row per case, which cases could not be measured, and what was in the way of the others. */
+/* br_bench.c - the first screen of bench: one row per case, which cases could not be measured, and what disturbed the others. */
 #include <math.h>
 #include <string.h>
 
@@ -15,14 +15,14 @@ static double count_of(const assay_facts *f, const char *key)
     return m ? m->value : 0;
 }
 
-/* Work per second of a case; cases that count no flops move bytes. */
+/* Work per second of a case: flops, or bytes for cases without flops. */
 static const assay_metric *rate_at(const as_table *t, int row)
 {
     const assay_metric *flops = as_metric_at(t, row, "flop_rate"), *bytes = as_metric_at(t, row, "byte_rate");
     return flops && flops->value > 0 ? flops : bytes ? bytes : as_metric_at(t, row, "ops");
 }
 
-/* The word of the facts about the samples of a case, for people. */
+/* The word for readers that describes the samples of a case. */
 static const char *trust_of(const char *noise)
 {
     return !strcmp(noise, "quiet") ? "ok" : !strcmp(noise, "noisy") ? "busy" : !strcmp(noise, "suspect") ? "not steady" : noise;
@@ -53,7 +53,7 @@ static void cases_add(as_brief *b, const as_table *t)
         to->note = as_brief_say(b, "%d more: --report detailed", t->n_rows - shown);
 }
 
-/* One case: its numbers are the screen. */
+/* One case: the screen shows only its numbers. */
 static void numbers_add(as_brief *b, const as_table *t)
 {
     const assay_metric *median = as_metric_at(t, 0, "median"), *p95 = as_metric_at(t, 0, "p95"), *rate = rate_at(t, 0),
@@ -93,7 +93,7 @@ static void checks_add(as_brief *b, const assay_facts *f, const as_table *t)
     as_brief_trust_make(b);
 }
 
-/* The first sentence of the loudest sort; how many more there are. */
+/* The first finding of the most severe level, and how many more there are. */
 static void finding_add(as_brief *b, const assay_facts *f)
 {
     static const as_level order[] = {AS_LEVEL_BAD, AS_LEVEL_WARN};
@@ -117,6 +117,7 @@ static void make(as_brief *b, const assay_facts *f)
     const as_table *t = as_facts_table_find(f, "bench", "cases");
     const char     *started = as_facts_note_find(f, "trace.started"), *clock = as_facts_note_find(f, "trial.clock");
     b->settings = as_brief_say(b, "%s%s%s", clock ? clock : "", clock && started ? " · " : "", started ? started : "");
+    b->dated = started != NULL;
     if (t->n_rows == 1 && as_metric_at(t, 0, "median"))
         numbers_add(b, t);
     else

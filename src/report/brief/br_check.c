@@ -8,10 +8,10 @@
 
 enum { MAX_CASES = 9, MAX_NAMES = 3, MAX_REASON = 120 };
 
-typedef enum status { REGRESSION, FAILED, UNSTABLE, IMPROVEMENT, PASS, N_STATUSES } status; /* the loudest first */
+typedef enum status { REGRESSION, FAILED, UNSTABLE, IMPROVEMENT, PASS, N_STATUSES } status; /* the most severe first */
 
 static const struct {
-    const char   *text, *word; /* as in the facts, and for people */
+    const char   *text, *word; /* as in the facts, and for readers */
     as_chart_role role;
 } statuses[N_STATUSES] = {[REGRESSION] = {"Regression", "slower", AS_CHART_BAD},
                           [FAILED] = {"Failed", "failed", AS_CHART_BAD},
@@ -22,7 +22,7 @@ static const struct {
 typedef struct one {
     const char         *name, *reason;
     status              status;
-    bool                cut;    /* it was stopped before its end */
+    bool                cut;    /* stopped before its end */
     const assay_metric *change; /* NULL: there is none */
     int                 row;
 } one;
@@ -176,7 +176,7 @@ static const char *reason_say(as_brief *b, const one *c)
     return as_brief_say(b, "%s %s: %s", c->name, c->status == FAILED ? "failed" : "is unresolved", reason);
 }
 
-/* What is not decided or not run, and why the first of it is not. */
+/* The cases that were not decided or not run, with the reason of the first one. */
 static void remarks_add(as_brief *b, const suite *s)
 {
     const one *failed = first_of(s, FAILED), *open = first_of(s, UNSTABLE);
@@ -205,6 +205,7 @@ static void make(as_brief *b, const assay_facts *f)
     suite       s;
     const char *started = as_facts_note_find(f, "trace.started");
     b->settings = started ? started : "";
+    b->dated = started != NULL;
     if (!suite_read(b, f, &s))
         return;
     headline_make(b, f, &s);

@@ -1,5 +1,5 @@
-/* br_compare.c - the first screen of a comparison: which candidate is faster and by how much, which layers made the difference, whether to
- * trust it.  Of a sweep (br_sweep.c) only the layers and the checks are told here. */
+/* br_compare.c - the first screen of a comparison: which candidate is faster and by how much, which layers made the difference,
+ * whether to trust it.  For a sweep (br_sweep.c), only the layers and the checks are made here. */
 #include "report/brief/compare.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 #include "report/pick.h"
 
 enum { MAX_CANDIDATES = 7, MAX_LAYERS = 5, SHORT = 12 };
-#define PERCENT_BELOW 1.05 /* smaller factors are told in percent */
-#define MATTERS       0.02 /* of the difference: layers below it are among the others */
+#define PERCENT_BELOW 1.05 /* smaller factors are shown in percent */
+#define MATTERS       0.02 /* of the difference: layers below this share are summed up in one row */
 
 static bool fits(const assay_facts *f)
 {
@@ -28,7 +28,7 @@ as_brief_ratio as_brief_ratio_at(const as_table *t, int row, const char *key)
                : (as_brief_ratio){(double)NAN, (double)NAN, (double)NAN};
 }
 
-/* How much longer the slower one takes, whichever it is. */
+/* How much longer the slower candidate takes, whichever it is. */
 static as_brief_ratio factor_of(as_brief_ratio r) { return r.value < 1 ? (as_brief_ratio){1 / r.value, 1 / r.hi, 1 / r.lo} : r; }
 
 static const char *factor_bounds(as_brief *b, as_brief_ratio f)
@@ -39,7 +39,7 @@ static const char *factor_bounds(as_brief *b, as_brief_ratio f)
     return as_brief_say(b, " (%.*f to %.*f)", decimals, f.lo, decimals, f.hi);
 }
 
-/* A share of time with the digits that tell its ends apart. */
+/* A share of time with enough digits to tell its ends apart. */
 static const char *share_bounds(as_brief *b, double lo, double hi)
 {
     int decimals = 100 * (hi - lo) < .2 ? 2 : 1;
@@ -96,7 +96,7 @@ bool as_brief_per_item(const assay_facts *f)
 
 /* --- The headline --------------------------------------------------------------------------------------------- */
 
-/* Rows of the table of candidates: the first is what the others are compared with. */
+/* Rows of the table of candidates: the others are compared with the first. */
 static void two_say(as_brief *b, const as_table *t, const assay_facts *f)
 {
     const char *first = as_words_at(t, 0, "name"), *second = as_words_at(t, 1, "name"), *verdict = as_words_at(t, 1, "verdict");
@@ -133,7 +133,7 @@ static int slowest_of(const as_table *t)
     return worst;
 }
 
-/* "won" where the fastest is certain, by the sweep of one row that several candidates make. */
+/* "won" where the fastest is certain; several candidates make a sweep with one row, which says so. */
 static const char *how_won(const assay_facts *f)
 {
     const as_table *t = as_facts_table_find(f, "sweep", "ranges");
@@ -193,7 +193,7 @@ static const assay_metric *metric_at(const as_table *t, int row, const char *key
     return c && !c->text && as_metric_has(&c->metric) ? &c->metric : NULL;
 }
 
-/* "": there is none, or only what rounding left. */
+/* "": none, or only rounding noise. */
 static const char *interval_of(as_brief *b, const assay_metric *m)
 {
     return m && m->hi - m->lo > 1e-6 * fabs(m->value) ? as_brief_interval(b, m) : "";
@@ -219,7 +219,7 @@ static void candidates_add(as_brief *b, const as_table *t, bool per_item)
         return;
     table->left[n_columns - 1] = true;
     for (int k = 0; k < shown; k++) {
-        int           i = k + 1 == shown && best > k ? best : k; /* the fastest is always among them */
+        int           i = k + 1 == shown && best > k ? best : k; /* the fastest is always shown */
         as_brief_row *row = as_brief_row_add(b, table, as_words_at(t, i, "name"));
         int           c = 1;
         row->cells[c++] = as_brief_value(b, metric_at(t, i, time));
@@ -262,7 +262,7 @@ static void layer_add(as_brief *b, as_brief_table *table, const as_table *t, int
     row->role = !strcmp(in, "outside") ? AS_CHART_MUTED : difference < 0 ? AS_CHART_GOOD : AS_CHART_BAD;
 }
 
-/* What is not worth a row, in one: the rows of the table still sum to the difference. */
+/* One row for all small layers, so that the rows of the table still add up to the difference. */
 static void rest_add(as_brief *b, as_brief_table *table, int n, double a, double c, double whole)
 {
     char          x[64], y[64];
@@ -274,7 +274,7 @@ static void rest_add(as_brief *b, as_brief_table *table, int n, double a, double
     row->role = AS_CHART_MUTED;
 }
 
-/* Names of candidates head their columns where they are short. */
+/* Short names of candidates are used as column headings. */
 static bool is_short(const char *a, const char *b) { return as_text_columns(a) <= SHORT && as_text_columns(b) <= SHORT; }
 
 void as_brief_diff_add(as_brief *b, const as_table *t, const char *caption, int max)
@@ -307,7 +307,7 @@ void as_brief_diff_add(as_brief *b, const as_table *t, const char *caption, int 
         layer_add(b, table, t, n - 1, greatest);
 }
 
-/* Of the table "duels": the one that is decided and differs most; -1: none is. */
+/* The row of the table "duels" that is decided and differs most; -1: none is decided. */
 static int pair_of(const assay_facts *f)
 {
     const as_table *t = as_facts_table_find(f, "compare", "duels"), *inputs = as_facts_table_find(f, "compare", "inputs");
@@ -341,6 +341,34 @@ void as_brief_layers_add(as_brief *b, const assay_facts *f, int duel, int max)
         max);
 }
 
+/* --- Rates ------------------------------------------------------------------------------------------------------ */
+
+bool as_brief_rates_add(as_brief *b, const assay_facts *f)
+{
+    const as_table *t = as_facts_table_find(f, "compare", "rates");
+    const char     *metric = as_facts_note_find(f, "compare.metric");
+    if (!t || !metric || as_column_find(t, metric) < 0)
+        return false;
+    bool            many = t->n_rows > 1 && strcmp(as_words_at(t, 0, "case"), as_words_at(t, t->n_rows - 1, "case"));
+    int             shown = t->n_rows > MAX_CANDIDATES + 1 ? MAX_CANDIDATES : t->n_rows;
+    const char     *columns[] = {"Per second", t->columns[as_column_find(t, metric)].label, "of limit", "limited by", NULL};
+    as_brief_table *table = as_brief_table_add(b, columns);
+    if (!table)
+        return false;
+    table->left[3] = true;
+    for (int i = 0; i < shown; i++) {
+        const char   *name = as_words_at(t, i, "name");
+        as_brief_row *row = as_brief_row_add(b, table, many ? as_brief_say(b, "%s, %s", as_words_at(t, i, "case"), name) : name);
+        const assay_metric *share = metric_at(t, i, "of_limit"), *rate = metric_at(t, i, metric);
+        row->cells[1] = rate ? as_brief_value(b, rate) : "-";
+        row->cells[2] = share ? as_brief_percent(b, share->value) : "-";
+        row->cells[3] = as_words_at(t, i, "bound");
+    }
+    if (shown < t->n_rows)
+        as_brief_row_add(b, table, as_brief_say(b, "%d others", t->n_rows - shown))->role = AS_CHART_MUTED;
+    return true;
+}
+
 /* --- Trust, and the whole --------------------------------------------------------------------------------------- */
 
 void as_brief_compare_end(as_brief *b, const assay_facts *f)
@@ -361,7 +389,7 @@ void as_brief_compare_title(as_brief *b, const assay_facts *f)
     b->settings = settings ? settings : "";
 }
 
-/* The comparison that the headline of many candidates is about, by its row in the table "duels"; -1: there is none. */
+/* The row in the table "duels" of the comparison that the headline describes, with many candidates; -1: none. */
 static int told_pair(const as_table *t)
 {
     int         best = t->n_rows > 2 ? fastest_of(t) : 0, other = best ? best : t->n_rows > 2 ? slowest_of(t) : 0;
@@ -378,7 +406,8 @@ static void make(as_brief *b, const assay_facts *f)
     else if (t->n_rows > 2)
         many_say(b, t, f);
     candidates_add(b, t, as_brief_per_item(f));
-    as_brief_layers_add(b, f, told_pair(t), t->n_rows > 5 ? 3 : MAX_LAYERS);
+    if (!as_brief_rates_add(b, f))
+        as_brief_layers_add(b, f, told_pair(t), t->n_rows > 5 ? 3 : MAX_LAYERS);
     as_brief_compare_end(b, f);
 }
 

@@ -1,4 +1,4 @@
-/* br_devices.c - the first screen of devices: the devices here, and what each can do at most. */
+/* br_devices.c - the first screen of devices: the devices of this machine, and the limits of each. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ enum { MAX_DEVICES = 5, MAX_SOURCES = 3 };
 
 static bool fits(const assay_facts *f) { return as_facts_table_find(f, "devices", "devices"); }
 
-/* The best limit of a device whose name begins so ("fma.f32."): most work per second, or least time.  NULL: there is none. */
+/* The best limit of a device whose name begins with this text ("fma.f32."): most work per second, or least time.  NULL: none. */
 static const assay_metric *best_of(const as_fact_group *g, const char *device, const char *prefix)
 {
     const assay_metric *best = NULL;
@@ -72,7 +72,7 @@ static void make(as_brief *b, const assay_facts *f)
         as_brief_text_add(b, "memory: bytes read per second.  start: the least time to hand work to a device.");
     else
         as_brief_text_add(b, "How fast they can be at most is not measured yet: assay devices --measure does it in some seconds.");
-    for (int i = 0, n = 0; i < t->n_rows && n < MAX_SOURCES; i++) /* where limits are from, or why there are none */
+    for (int i = 0, n = 0; i < t->n_rows && n < MAX_SOURCES; i++) /* where the limits come from, or why there are none */
         if (strcmp(as_words_at(t, i, "limits"), "-") && strcmp(as_words_at(t, i, "backend"), "null")) {
             as_brief_text_add(b, as_brief_say(b, "%s: %s.", as_words_at(t, i, "device"), as_words_at(t, i, "limits")));
             n++;

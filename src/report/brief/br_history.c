@@ -1,4 +1,5 @@
-/* br_history.c - the first screen of history: the last value, its course over the runs, and where it changed; or the cases there are. */
+/* br_history.c - the first screen of history: the last value, its course over the runs, and where it changed; or the list of
+ * cases. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Column c of the course: the median of the runs that it stands for; NaN: none has a number. */
+/* Column c of the course: the median of its runs; NaN: none has a number. */
 static double column_of(as_brief *b, const as_series *s, int c, int columns)
 {
     size_t  from = (size_t)c * s->n / (size_t)columns, to = (size_t)(c + 1) * s->n / (size_t)columns, n = 0;
@@ -70,7 +71,7 @@ static double column_of(as_brief *b, const as_series *s, int c, int columns)
     return n ? some[n / 2] : (double)NAN;
 }
 
-/* A line of eight heights, from the least to the greatest; what differs by less than 1 % looks the same. */
+/* A line of eight heights, from the smallest to the largest value; differences below 1 % look the same. */
 static const char *course_draw(as_brief *b, const as_series *s, double *lo, double *hi)
 {
     static const char *const heights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -148,7 +149,7 @@ static void points_add(as_brief *b, const as_table *t)
     }
 }
 
-/* The newest step that did not go away is the news. */
+/* The headline is the newest step that did not go away. */
 static void headline_make(as_brief *b, const assay_facts *f, const as_table *changes)
 {
     const assay_metric *last = as_metric_find(f, "history.last"), *n = as_metric_find(f, "history.points");

@@ -1,4 +1,4 @@
-/* br_noise.c - the first screen of noise: which change this machine can tell apart in which time, and what is in the way. */
+/* br_noise.c - the first screen of noise: how small a change this machine can detect in a given time, and what disturbs it. */
 #include <math.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void best_add(as_brief *b, const as_table *t)
     }
 }
 
-/* What is said of the machine holds for the worse of its loads. */
+/* The statement about the machine uses the worse of its loads. */
 static void headline_make(as_brief *b, const as_table *t)
 {
     double worst = 0;
@@ -60,6 +60,7 @@ static void make(as_brief *b, const assay_facts *f)
     const as_table *t = as_facts_table_find(f, "noise", "best");
     const char     *started = as_facts_note_find(f, "trace.started");
     b->settings = started ? started : "";
+    b->dated = started != NULL;
     headline_make(b, t);
     best_add(b, t);
     as_brief_text_add(b, "Half the change takes four times as long: give assay compare and assay check a --budget to match.");

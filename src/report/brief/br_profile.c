@@ -18,7 +18,7 @@ static const assay_metric *metric_of(const assay_facts *f, const char *key)
 
 /* --- The numbers -------------------------------------------------------------------------------------------- */
 
-/* A small picture of the number that was added last: one series and at most one mark. */
+/* A small chart for the number that was added last: one series and at most one mark. */
 static void picture_add(as_brief *b, const char *kind, const char *title, const char *unit, as_chart_series one,
                         const as_mark *mark)
 {
@@ -83,7 +83,7 @@ static void compute_add(as_brief *b, const assay_facts *f)
                   &(as_mark){.label = "limit", .on = AS_MARK_Y, .role = AS_CHART_LIMIT, .at = 1});
 }
 
-/* Weights that kernels have rearranged for themselves. */
+/* Bytes of weights that kernels packed. */
 static double packed_bytes(const assay_facts *f)
 {
     const as_table *t = as_facts_table_find(f, "memory", "buffers");
@@ -94,7 +94,8 @@ static double packed_bytes(const assay_facts *f)
     return sum;
 }
 
-/* The peak of a run leaves out the model's own weights, which kernels read in place or have packed: together they are what is held. */
+/* The peak of a run does not include the model's own weights, which kernels read in place or have packed; together they are the
+ * memory held. */
 static void memory_add(as_brief *b, const assay_facts *f)
 {
     const assay_metric *held = metric_of(f, "memory.held"), *peak = metric_of(f, "memory.peak_planned"),
@@ -145,7 +146,7 @@ static int layers_read(as_brief *b, const assay_facts *f, layer **out)
     int             n = 0;
     bool            folds = b->by_module && steps && as_modules_known(steps);
     if (folds)
-        steps = as_fold_modules(&b->arena, steps, b->module_depth), limits = NULL; /* steps have a limit, modules have none */
+        steps = as_fold_modules(&b->arena, steps, b->module_depth), limits = NULL; /* steps have a limit, modules do not */
     b->failed |= folds && !steps;
     layer *all = steps ? AS_TAKE(&b->arena, layer, steps->n_rows + 1) : NULL;
     b->failed |= steps && !all;
@@ -191,13 +192,13 @@ static void layers_add(as_brief *b, const assay_facts *f)
     }
     if (shown < n) {
         layer_row(b, t, &rest, all[0].ns);
-        t->rows[t->n_rows - 1].bar = NAN; /* a bar of many layers would dwarf the slowest */
+        t->rows[t->n_rows - 1].bar = NAN; /* the bar of many layers together would dwarf the slowest layer */
         t->rows[t->n_rows - 1].cells[3] = "";
         t->rows[t->n_rows - 1].role = AS_CHART_MUTED;
     }
 }
 
-/* How much of the run is in code that is written to be right, not fast. */
+/* The share of the run in reference code. */
 static void reference_add(as_brief *b, const assay_facts *f)
 {
     const as_table *steps = as_facts_table_find(f, "layers", "steps");

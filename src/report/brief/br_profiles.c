@@ -1,4 +1,4 @@
-/* br_profiles.c - the first screen of two profiles side by side: which layers differ, and that it proves little. */
+/* br_profiles.c - the first screen of two profiles side by side: which layers differ, and the warning that this proves little. */
 #include <math.h>
 
 #include "report/brief/compare.h"

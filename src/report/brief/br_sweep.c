@@ -1,4 +1,4 @@
-/* br_sweep.c - the first screen of a comparison over the values of something: who wins where. */
+/* br_sweep.c - the first screen of a comparison over the values of an option: which candidate wins where. */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static const char *value_words(as_brief *b, const char *label)
     return equals ? as_brief_say(b, "%.*s %s", (int)(equals - label), label, equals + 1) : label;
 }
 
-/* Only what is behind the equals sign: "batch 1 to 4" and not "batch 1 to batch 4". */
+/* Only the part after the equals sign: "batch 1 to 4" and not "batch 1 to batch 4". */
 static const char *value_only(const char *label)
 {
     const char *equals = strchr(label, '=');
@@ -82,7 +82,7 @@ static void headline_make(as_brief *b, const assay_facts *f)
 
 /* --- The grid ---------------------------------------------------------------------------------------------------- */
 
-/* What was judged: the time of a call, or of an item of it. */
+/* What was judged: the time per call or per item. */
 static const char *time_of(as_brief *b, const as_table *values, const as_table *items, int row, int arm, int n_arms)
 {
     const as_cell *c = as_cell_at(values, row, arm + 1);
@@ -91,7 +91,7 @@ static const char *time_of(as_brief *b, const as_table *values, const as_table *
     return c && !c->text ? as_brief_value(b, &c->metric) : "-";
 }
 
-/* The range that a value lies in: the ranges follow each other over the values. */
+/* The range that contains a value: the ranges follow each other over the values. */
 static int range_of(const as_table *ranges, int row)
 {
     int end = 0;
@@ -138,7 +138,8 @@ static void make(as_brief *b, const assay_facts *f)
     as_brief_compare_title(b, f);
     headline_make(b, f);
     grid_add(b, f);
-    as_brief_layers_add(b, f, -1, MAX_LAYERS);
+    if (!as_brief_rates_add(b, f))
+        as_brief_layers_add(b, f, -1, MAX_LAYERS);
     as_brief_compare_end(b, f);
 }
 

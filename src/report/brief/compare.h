@@ -4,7 +4,7 @@
 
 #include "report/brief.h"
 
-/* The time of one over that of another, with its interval. */
+/* The time of one candidate over that of another, with its interval. */
 typedef struct as_brief_ratio {
     double value, lo, hi;
 } as_brief_ratio;
@@ -17,14 +17,17 @@ const char *as_brief_unresolved(as_brief *b, const as_table *t, int row);
 double      as_brief_margin(const assay_facts *f);
 bool        as_brief_per_item(const assay_facts *f);
 
-/* The table of layers of a comparison, by its row in the table "duels"; NULL: it has none. */
+/* The table of layers of a comparison, by the comparison's row in the table "duels"; NULL: none. */
 const as_table *as_brief_diff_of(const assay_facts *f, int duel);
-/* Its layers that matter, at most max, and the others in one row. */
+/* Its most important layers, at most max, and the others in one row. */
 void as_brief_diff_add(as_brief *b, const as_table *t, const char *caption, int max);
-/* The same of one comparison; -1, or one without layers: of that which is decided and differs most; nothing where none is. */
+/* The same for one comparison.  For -1, or one without layers: the comparison that is decided and differs most; nothing where
+ * none is decided. */
 void as_brief_layers_add(as_brief *b, const assay_facts *f, int duel, int max);
 
 void as_brief_compare_title(as_brief *b, const assay_facts *f);
+/* What each candidate did per second, where the reader asked for it; false: he did not, or it is not known. */
+bool as_brief_rates_add(as_brief *b, const assay_facts *f);
 void as_brief_compare_end(as_brief *b, const assay_facts *f); /* checks and hints */
 
 #endif

@@ -1,4 +1,4 @@
-/* chart_test.c - charts: documents hold their data and nothing drawn; every kind is drawn, whatever its numbers and names. */
+/* chart_test.c - charts: documents hold their data but no drawing; every kind can be drawn, whatever its numbers and names. */
 #include <math.h>
 
 #include "analysis/duel/duel_facts.h"
@@ -28,7 +28,7 @@ static const as_drawing *drawing_find(const char *kind)
     return NULL;
 }
 
-/* Every chart of a document can be drawn, says what it is, and has numbers with a birth certificate. */
+/* Every chart of a document can be drawn, has a title and a caption, and its numbers have a kind and a source. */
 static int charts_check(const as_doc *d)
 {
     int n = 0;
@@ -106,7 +106,7 @@ Test(charts, a_document_of_comparisons_holds_their_data)
     expect_near(rounds->marks[1].hi, rules.margin, 1e-12);
     expect_near(intervals->series[0].lo[0], duel.lo - 1, 1e-12);
     expect_eq(lanes->series[0].lane, 0);
-    expect_eq(lanes->series[1].group, 1); /* the second arm */
+    expect_eq(lanes->series[1].group, 1); /* the second candidate */
     expect_eq(lanes->series[2].role, AS_CHART_MUTED);
     expect_str(lanes->y[2].label, "memory probe: other work on the memory");
     as_arena_drop(&d.arena);
@@ -160,7 +160,7 @@ Test(charts, are_told_in_a_sentence)
 
 /* --- Every kind --------------------------------------------------------------------------------------------- */
 
-/* A chart that every kind can draw: a new drawing is tested by being in the table. */
+/* A chart that every kind can draw: a new drawing is tested as soon as it is in the table. */
 typedef struct any {
     as_chart        chart;
     as_chart_series series[2];
@@ -349,7 +349,7 @@ Test(charts, of_nothing_are_nothing_in_every_kind)
     expect(!any_check(&a, &in_text) && !in_text);
 }
 
-/* One point, holes, infinities, numbers at the ends of what a double holds, arrays that are not there. */
+/* One point, holes, infinities, the largest and smallest doubles, missing arrays. */
 Test(charts, of_odd_numbers_do_no_harm_in_any_kind)
 {
     static const double odd[][6] = {{NAN, 1, NAN, 2, NAN, 3},
@@ -533,7 +533,7 @@ Test(histogram, counts_what_lies_far_out)
     as_arena_drop(&a);
 }
 
-/* The run, the modules in each other, and the steps in theirs; one that is its whole module stands in its place. */
+/* The run contains nested modules, which contain steps; a step that is its whole module replaces it. */
 Test(flame, boxes_are_the_tree_of_modules)
 {
     static const struct {
@@ -542,7 +542,7 @@ Test(flame, boxes_are_the_tree_of_modules)
     } boxes[] = {{"synthetic-mlp, batch 8, cpu, 1 thread", 0, 0, 100000},
                  {"net", 1, 0, 95000},
                  {"net.block1", 2, 0, 80000},
-                 {"fc1", 3, 0, 50000}, /* not called after its module: below it */
+                 {"fc1", 3, 0, 50000}, /* not named after its module: below it */
                  {"relu1", 3, 50000, 80000},
                  {"fc2", 2, 80000, 95000},
                  {"softmax", 1, 95000, 99000}};
@@ -564,9 +564,9 @@ Test(flame, boxes_are_the_tree_of_modules)
     d = (as_doc){0};
     expect(as_doc_make(&d, f, "layers"));
     s = &chart_find(&d, "flame", 0)->series[0];
-    expect_str(s->names[2], "a.fc1"); /* below a: a box of the module and one of the step would say the same */
+    expect_str(s->names[2], "a.fc1"); /* below a: boxes for both the module and the step would say the same */
     expect_near(s->y[2], 2, 0);
-    expect_str(s->names[3], "a.relu1"); /* the step's name is relu1, so that both are there */
+    expect_str(s->names[3], "a.relu1"); /* the step's name is relu1, so both are shown */
     expect_str(s->names[5], "fc2");
     expect_near(s->y[5], 1, 0);
     as_arena_drop(&d.arena);
@@ -650,7 +650,7 @@ Test(graph, puts_each_node_below_what_it_reads)
     c.links = (const as_link[]){{1, 1}}, c.n_links = 1;
     expect_str(as_chart_svg(&a, &c), ""); /* it reads itself */
     c.links = (const as_link[]){{1, 9}};
-    expect_str(as_chart_svg(&a, &c), ""); /* there is no tenth */
+    expect_str(as_chart_svg(&a, &c), ""); /* point 10 does not exist */
     as_arena_drop(&a);
 }
 
@@ -814,7 +814,7 @@ Test(roofline, names_its_points_and_keeps_the_names_of_slopes_apart)
     as_arena_drop(&arena);
 }
 
-/* The places of all labels; true when two of them touch. */
+/* Collects the places of all labels; true when two of them overlap. */
 static bool labels_touch(const char *svg, int *n)
 {
     double boxes[64][4];

@@ -1,4 +1,4 @@
-/* draw.c - a chart to the drawing of its kind, and what drawings share. */
+/* draw.c - passes a chart to the drawing of its kind; code that drawings share. */
 #include "report/chart/draw.h"
 
 #include <math.h>
@@ -97,7 +97,7 @@ void as_paint_places(as_paint *p, const char *unit, double lo, double hi, int n_
     for (double v = axis.lo; v <= axis.hi; v += axis.step) {
         const char *words = as_axis_label(&axis, label, sizeof label, v);
         double      half = 3.7 * as_text_columns(words), x = fmin(left + (v - lo) / (hi - lo) * width, AS_CHART_WIDTH - half - 1);
-        if (v < lo || v > hi || x - half < end) /* none over another, none over the edge */
+        if (v < lo || v > hi || x - half < end) /* labels must not overlap each other or the edge */
             continue;
         as_paint_words(p, x, y, "middle", "faint", words);
         end = x + half + 6;

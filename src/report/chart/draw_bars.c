@@ -1,4 +1,4 @@
-/* draw_bars.c - "bars": a bar a point with its name, its amount and its detail.  Negative amounts have no length. */
+/* draw_bars.c - "bars": one bar per point with its name, its amount and its detail.  Negative amounts have no length. */
 #include <math.h>
 
 #include "report/chart/draw.h"
@@ -13,7 +13,7 @@ enum {
     BAR_ROOM = (int)AS_CHART_WIDTH - LABEL_WIDTH - VALUE_WIDTH - DETAIL_WIDTH
 };
 
-/* The greatest; a muted point, a sum of others, counts only where there is nothing else: it would dwarf them. */
+/* The largest amount.  A muted point is a sum of others and would dwarf them, so it counts only where there is nothing else. */
 static double most_of(const as_chart_series *s)
 {
     double most = 0, most_muted = 0;
@@ -24,13 +24,13 @@ static double most_of(const as_chart_series *s)
     return most > 0 ? most : most_muted;
 }
 
-/* The label on the left, a pale track, the bar, then columns for the value and the detail.  Hovering over any of them tells all, uncut. */
+/* The label on the left, a pale track, the bar, then columns for the value and the detail.  The tooltip shows everything, uncut. */
 static void bar_paint(as_paint *p, const as_chart_series *s, size_t i, const char *name, double y, double share, const char *value)
 {
     const char *detail = as_point_detail(s, i);
     as_paint_group(p, as_arena_printf(p->arena, "%s: %s%s%s", as_point_name(s, i), value, *detail ? ", " : "", detail));
     as_paint_words(p, LABEL_WIDTH - 10, y + 17, "end", "text", name);
-    if (share <= 1) { /* what is longer than the scale has a number and no bar */
+    if (share <= 1) { /* longer than the scale: a number without a bar */
         as_paint_rect(p, LABEL_WIDTH, y + 4, BAR_ROOM, ROW - 9, "track", NULL);
         as_paint_rect(p, LABEL_WIDTH, y + 4, fmax(share * BAR_ROOM, 1), ROW - 9, as_role_class(as_point_role(s, i)), NULL);
     }

@@ -1,4 +1,5 @@
-/* draw_boxes.c - "boxes": what lies where and how long; x is the step, y the place.  A colour a group, named in the legend. */
+/* draw_boxes.c - "boxes": where something is and for how long; x is the step, y the place.  One colour per group, named in the
+ * legend. */
 #include <math.h>
 
 #include "report/chart/draw.h"
@@ -11,7 +12,7 @@ static int group_of(const as_chart *c, size_t i)
     return s->groups && s->groups[i] >= 0 && s->groups[i] < c->n_groups ? s->groups[i] : -1;
 }
 
-/* Only the groups that are there, in their order. */
+/* Only the groups that occur, in their order. */
 static void legend_add(as_paint *p, const as_chart *c)
 {
     double x = LEFT;
@@ -80,7 +81,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
     return as_paint_close(&p);
 }
 
-/* In characters a map would be a blur; the biggest boxes as bars say more. */
+/* In characters a map is unreadable; bars of the largest boxes say more. */
 static const char *text(as_arena *arena, const as_chart *c, int columns)
 {
     as_text                t = {0};

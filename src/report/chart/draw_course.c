@@ -5,7 +5,7 @@
 
 enum { LEFT = 64, RIGHT = 34, HEIGHT = 180, TOP = 12, MAX_DOTS = 2, TEXT_COLUMNS = 60 };
 
-/* One vertical stroke a pixel column, from the least to the greatest sample that falls on it. */
+/* One vertical stroke per pixel column, from the smallest to the largest sample in it. */
 static void course_paint(as_paint *p, const as_chart_series *s, double x_lo, double x_hi, const as_axis *axis)
 {
     double width = AS_CHART_WIDTH - LEFT - RIGHT, floor_y = TOP + HEIGHT, lo = INFINITY, hi = -INFINITY, first = 0, last = 0;
@@ -52,7 +52,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
     as_paint_levels(&p, &axis, LEFT, LEFT + width, floor_y, HEIGHT, false);
     as_paint_places(&p, s->x ? c->x.unit : "1", x_lo, x_hi, 6, LEFT, width, floor_y + 18);
     course_paint(&p, s, x_lo, x_hi, &axis);
-    for (size_t i = 0; i < s->n && s->n <= MAX_DOTS; i++) /* so few make no line that could be seen */
+    for (size_t i = 0; i < s->n && s->n <= MAX_DOTS; i++) /* so few points would not make a visible line */
         if (isfinite(s->y[i]) && isfinite(as_point_x(s, i)))
             as_paint_dot(&p, LEFT + (x_hi > x_lo ? (as_point_x(s, i) - x_lo) / (x_hi - x_lo) : .5) * width,
                          floor_y - as_axis_share(&axis, s->y[i]) * HEIGHT, 4, "c0", NULL);

@@ -5,7 +5,7 @@
 
 #include "report/chart/draw.h"
 
-enum { FRAME = 24, MAX_DEPTH = 32, TEXT_ROWS = 24, TEXT_NAME = 34, TEXT_BAR = 24 };
+enum { FRAME = 24, MAX_DEPTH = 64, TEXT_ROWS = 24, TEXT_NAME = 34, TEXT_BAR = 24 };
 
 /* A share of the whole; a thousandth of a pixel is enough, however far the reader zooms in. */
 static void share_add(as_text *t, const char *name, double value)
@@ -30,13 +30,13 @@ static void frame_add(as_paint *p, const as_chart *c, size_t i, double whole)
     share_add(&p->text, "data-w", value / whole);
     as_text_printf(&p->text, " data-d=\"%d\" data-l=\"%s\"", depth, as_escape_html(p->arena, label));
     as_text_printf(&p->text, " data-o=\"%s\">", as_escape_html(p->arena, detail));
-    int tone = depth == 0 ? 6 : depth == 1 ? 5 : (int)(as_hash64(detail, strlen(detail)) % 5); /* a colour an operator */
+    int tone = depth == 0 ? 6 : depth == 1 ? 5 : (int)(as_hash64(detail, strlen(detail)) % 5); /* one colour per operator */
     as_paint_rect(p, x + .5, y, fmax(w - 1, .3), FRAME - 2, as_tone_pale(tone), tip);
     as_paint_words(p, x + 6, y + 15, "start", "boxtext", columns < 2 ? "" : as_text_cut(p->arena, label, columns));
     as_text_add(&p->text, "</g>\n");
 }
 
-/* Its whole length, 0 when it is no flame graph; *depth: of the deepest. */
+/* Its whole length, 0 when it is not a flame graph; *depth: of the deepest box. */
 static double whole_of(const as_chart_series *s, int *depth)
 {
     double whole = 0;
@@ -71,7 +71,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
                            svg + strlen("<svg class=\"chart\""));
 }
 
-/* A tree, what lies below indented, with shares of the whole; the longest of them when there are many. */
+/* An indented tree with shares of the whole; only the longest boxes when there are many. */
 static const char *text(as_arena *arena, const as_chart *c, int columns)
 {
     as_text                t = {0};
@@ -79,7 +79,7 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
     int                    depth, name = columns / 2 < TEXT_NAME ? columns / 2 : TEXT_NAME;
     double                 whole = whole_of(s, &depth), least = 0;
     size_t                 n_left = 0;
-    for (bool many = true; many && whole > 0;) { /* raise the bar until they fit */
+    for (bool many = true; many && whole > 0;) { /* raise the threshold until they fit */
         size_t n = 0;
         for (size_t i = 0; i < s->n; i++)
             n += s->x_end[i] - s->x[i] >= least * whole;

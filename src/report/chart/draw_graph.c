@@ -1,4 +1,5 @@
-/* draw_graph.c - "graph": points with links, each below all that it reads, with a bar for its value against the greatest; NaN: none. */
+/* draw_graph.c - "graph": points with links, each below all that it reads, with a bar for its value relative to the largest; NaN:
+ * none. */
 #include <math.h>
 
 #include "report/chart/draw.h"
@@ -26,7 +27,7 @@ static bool links_fit(const as_chart *c)
         if (c->links[i].from < 0 || c->links[i].from >= c->links[i].to || (size_t)c->links[i].to >= c->series[0].n ||
             (i && c->links[i].to < c->links[i - 1].to))
             return false;
-    return c->n_links > 0; /* a graph without links would be a lie */
+    return c->n_links > 0; /* a graph without links would be wrong */
 }
 
 /* The row of a point is one below the lowest that it reads: links only go down, and come in the order of their readers. */
@@ -40,7 +41,7 @@ static int rows_find(const as_chart *c, place *places)
             to->row = from->row + 1;
         n_rows = to->row + 1 > n_rows ? to->row + 1 : n_rows;
     }
-    /* What reads nothing and is no beginning of the body (a packed weight) stands just above its first reader. */
+    /* A point that reads nothing and is not a start of the body (a packed weight) is placed just above its first reader. */
     for (int i = 0; i < n; i++) {
         int lowest = n_rows;
         for (int k = 0; k < c->n_links && !places[i].n_reads; k++)
@@ -73,7 +74,7 @@ static setting setting_make(int n_rows, const int *counts)
     return s;
 }
 
-/* A row is centred in its column; when it is full its nodes get narrower, down to what still shows a bar. */
+/* A row is centred in its column; when it is full its nodes get narrower, as long as a bar can still be shown. */
 static bool rows_place(size_t n, int n_rows, place *places, as_arena *arena, setting *out)
 {
     int *counts = AS_TAKE(arena, int, n_rows), *used = AS_TAKE(arena, int, n_rows);
@@ -102,7 +103,7 @@ static bool rows_place(size_t n, int n_rows, place *places, as_arena *arena, set
 static void edge_add(as_paint *p, const place *from, const place *to)
 {
     double x1 = from->x + from->width / 2, y1 = from->y + NODE_HEIGHT, x2 = to->x + to->width / 2, y2 = to->y, bend = (y2 - y1) / 2;
-    /* An edge over several rows swings aside, or the nodes between would hide it. */
+    /* An edge over several rows curves aside, otherwise the nodes between would hide it. */
     double side = to->row - from->row > 1 ? fmin(from->width, to->width) * .67 + 40 : 0;
     if (from->column != to->column) { /* from the right side of one column into the left side of the next */
         x1 = from->x + from->width, y1 = from->y + NODE_HEIGHT / 2.0, x2 = to->x, y2 = to->y + NODE_HEIGHT / 2.0;
@@ -157,7 +158,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
         return NULL;
     int n_rows = rows_find(c, places);
     if (!as_range_of(c->series[0].y, n, &lo, &most))
-        most = 0; /* no step was timed: its order is worth a picture all the same */
+        most = 0; /* no step was timed: the order is still worth a picture */
     if (!rows_place(n, n_rows, places, arena, &set))
         return NULL;
     as_paint_chart(&p, arena, 16 + (double)set.rows_each * ROW_HEIGHT - (ROW_HEIGHT - NODE_HEIGHT), c);
@@ -168,7 +169,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
     return as_paint_close(&p);
 }
 
-/* A line a point: its name, its value, and by number what it reads. */
+/* One line per point: its name, its value, and the numbers of the points that it reads. */
 static const char *text(as_arena *arena, const as_chart *c, int columns)
 {
     as_text                t = {0};

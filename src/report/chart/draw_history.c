@@ -1,6 +1,6 @@
-/* draw_history.c - "history": values in their order with intervals, the level of each segment, and where it changed.  x is seconds since
- * 1970, but points stand side by side: what counts is their order.  A mark on x is a step: `at` is the number of the first point after
- * it, `before` and `after` its levels; a muted one went away again. */
+/* draw_history.c - "history": values in their order with intervals, the level of each segment, and where it changed.  x is
+ * seconds since 1970, but points are evenly spaced: only their order counts.  A mark on x is a step: `at` is the number of the
+ * first point after it, `before` and `after` its levels; a muted one went away again. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static const char *date_of(char *buf, size_t size, const as_chart_series *s, siz
                         fabs(span) < 2 * 86400 ? AS_DATE_MINUTE : AS_DATE_DAY);
 }
 
-/* Only what is a step between two levels within the series. */
+/* Only steps between two levels within the series. */
 static bool is_step(const as_mark *m, const as_chart_series *s)
 {
     return m->on == AS_MARK_X && m->at >= 0 && m->at < (double)s->n && m->before > 0 && m->after > 0 && isfinite(m->before) &&
@@ -99,7 +99,7 @@ static void points_paint(as_paint *p, const as_chart_series *s, const frame *f)
     }
 }
 
-/* A date where it changes and has room: a day is told once, however many points it has. */
+/* A date where it changes and fits: each day is labelled once, however many points it has. */
 static void dates_paint(as_paint *p, const as_chart_series *s, const frame *f)
 {
     char   label[AS_DATE_BYTES], last[AS_DATE_BYTES] = "";
@@ -188,7 +188,7 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
     if (!as_range_of(s->y, s->n, &lo, &hi))
         return "";
     if ((size_t)plot > s->n)
-        plot = (int)s->n; /* one column a point */
+        plot = (int)s->n; /* one column per point */
     if (!(hi > lo))
         lo -= fabs(lo) * .01 + 1e-9, hi += fabs(hi) * .01 + 1e-9;
     char *grid = as_arena_take(arena, (size_t)plot * (size_t)rows, 1, 1);
@@ -206,8 +206,7 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
         int         width = (int)strlen(last);
         as_text_printf(&t, "%*s", TEXT_LABEL + 3, "");
         as_text_pad(&t, date_of(label, sizeof label, s, 0), plot > 2 * width ? plot - width : width + 2);
-        as_text_printf(&t, "%s\n",
-                       TEXT_LABEL + 3 + 2 * width + 2 <= columns ? last : ""); /* where there is no room, only the first */
+        as_text_printf(&t, "%s\n", TEXT_LABEL + 3 + 2 * width + 2 <= columns ? last : ""); /* if both do not fit, only the first */
     }
     marks_say(&t, c, arena, columns);
     return as_text_keep(arena, &t);

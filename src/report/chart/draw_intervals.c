@@ -1,5 +1,5 @@
-/* draw_intervals.c - "intervals": a row a point, its value with its interval against zero; a limit on y is drawn as a band.  Values are
- * shares.  In statistics this is a forest plot. */
+/* draw_intervals.c - "intervals": one row per point, its value with its interval relative to zero; a limit on y is drawn as a
+ * band.  Values are shares.  In statistics this is a forest plot. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,7 +29,8 @@ static double low_of(const as_chart_series *s, size_t i) { return s->lo && isfin
 static double high_of(const as_chart_series *s, size_t i) { return s->hi && isfinite(s->hi[i]) ? s->hi[i] : s->y[i]; }
 static bool   is_bounded(const as_chart_series *s, size_t i) { return s->lo && s->hi && isfinite(s->lo[i]) && isfinite(s->hi[i]); }
 
-/* The ends of the rows, but for a few that would press all others together: three times as far as three of four reach. */
+/* The range of the rows, without a few outliers that would squeeze all others: at most three times as far as three of four
+ * reach. */
 static bool range_of(as_arena *arena, const as_chart_series *s, double margin, double *lo, double *hi)
 {
     double *reach = AS_TAKE(arena, double, s->n), least = fmax(margin, .002) * 1.3;
@@ -65,7 +66,7 @@ static void row_paint(as_paint *p, const as_chart_series *s, size_t i, const as_
         double x0 = left + pinned(axis, s->lo[i]) * width, x1 = left + pinned(axis, s->hi[i]) * width;
         as_paint_rect(p, x0, middle - 3, fmax(x1 - x0, 1.5), 6, tone, tip);
     }
-    for (int side = -1; side <= 1; side += 2) { /* an arrow where it goes on beyond the axis */
+    for (int side = -1; side <= 1; side += 2) { /* an arrow where it extends beyond the axis */
         double end = side > 0 ? fmax(s->y[i], high_of(s, i)) : fmin(s->y[i], low_of(s, i)), x = left + (side > 0 ? width : 0);
         if (side > 0 ? end > axis->hi : end < axis->lo)
             as_paint_area(p, (const double[]){x - 6 * side, middle - 7, x + 6 * side, middle, x - 6 * side, middle + 7}, 3, tone,

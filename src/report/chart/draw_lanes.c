@@ -1,5 +1,5 @@
-/* draw_lanes.c - "lanes": series over the same seconds, one lane below the other, each with its own axis; a dot a point.  Values far out
- * are pinned to the edge. */
+/* draw_lanes.c - "lanes": series over the same seconds, one lane below the other, each with its own axis; one dot per point.
+ * Outliers are drawn at the edge. */
 #include <math.h>
 
 #include "base/stats.h"
@@ -7,7 +7,8 @@
 
 enum { LEFT = 70, RIGHT = 14, LANE = 84, LANE_GAP = 40, TOP = 2, LEGEND_STEP = 14, TEXT_COLUMNS = 60 };
 
-/* Where 96 of 100 lie, and never less than 4 % of the middle: one pre-empted block must not flatten the rest, nor jitter look like news. */
+/* The range of 96 of 100 values, and never less than 4 % of the middle: one pre-empted block must not flatten the rest, and
+ * jitter must not look important. */
 static bool lane_axis(as_arena *arena, const as_chart *c, int lane, as_axis *axis)
 {
     size_t n = 0, total = 0;
@@ -26,13 +27,13 @@ static bool lane_axis(as_arena *arena, const as_chart *c, int lane, as_axis *axi
     return isfinite(hi - lo) && as_axis_make(axis, lo, hi, 3, c->y[lane].unit);
 }
 
-/* Tone 1 marks what is pinned to the edge. */
+/* Tone 1 marks points at the edge. */
 static int tone_of(const as_chart_series *s)
 {
     return s->role == AS_CHART_MUTED ? AS_N_TONES - 1 : s->group > 0 ? s->group + 1 : 0;
 }
 
-/* Those inside and those pinned to the edge, each as one shape. */
+/* The points inside and those at the edge, each as one shape. */
 static void dots_paint(as_paint *p, const as_chart_series *s, const as_axis *axis, double x_lo, double x_hi, double floor_y)
 {
     double  width = AS_CHART_WIDTH - LEFT - RIGHT, radius = s->n > 600 ? 1.4 : s->n > 60 ? 2 : 3;
@@ -98,7 +99,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
     return as_paint_close(&p);
 }
 
-/* Each series in two lines: what it is and between which values, and its course. */
+/* Each series in two lines: its name and range, then its course. */
 static const char *text(as_arena *arena, const as_chart *c, int columns)
 {
     as_text t = {0};

@@ -1,5 +1,5 @@
-/* draw_parts.c - "parts": one bar of several parts side by side, small enough for a tile; a limit on y is the whole, and what is left of it
- * is an open track. */
+/* draw_parts.c - "parts": one bar of several parts side by side, small enough for a tile; a limit on y is the whole, and the
+ * unused rest is an empty track. */
 #include <math.h>
 
 #include "report/chart/draw.h"

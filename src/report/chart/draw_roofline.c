@@ -1,5 +1,5 @@
-/* draw_roofline.c - "roofline": work rate (y) over intensity (x), both logarithmic, under limits: marks on a slope are bandwidths, the one
- * on y is the work rate that nothing exceeds.  A point's size is its weight. */
+/* draw_roofline.c - "roofline": work rate (y) over intensity (x), both logarithmic, under limits: marks on a slope are
+ * bandwidths, the one on y is the highest work rate.  A point's size is its weight. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +18,10 @@ enum {
     MAX_LETTERS = 12,
     LINE = 16,
     MAX_FAR = 60,
-    FEW_LABELS = 10 /* of a cloud */
+    FEW_LABELS = 10 /* in a dense cloud of points */
 };
 
-/* Of a letter, in pixels, for the widest fonts that pages are shown in. */
+/* Width of a letter in pixels, for the widest font that a page may use. */
 #define LETTER 7.4
 
 /* Decades of both axes. */
@@ -50,7 +50,7 @@ static double weight_of(const as_chart_series *s, size_t i)
     return s->weight && s->weight[i] > 0 && s->weight[i] <= 1 ? s->weight[i] : 0;
 }
 
-/* The limit that is flat; NULL without one, and then there is no roofline. */
+/* The flat limit; NULL: none, and then there is no roofline. */
 static const as_mark *flat_of(const as_chart *c)
 {
     const as_mark *m = as_chart_mark(c, AS_MARK_Y, AS_CHART_LIMIT);
@@ -96,8 +96,8 @@ static void axes_paint(as_paint *p, const frame *f, const as_chart *c)
     as_paint_words(p, (LEFT + AS_CHART_WIDTH - RIGHT) / 2, HEIGHT - 8, "middle", "faint", c->x.label ? c->x.label : "");
 }
 
-/* From the left edge (or the floor) up to the flat roof: a line for the best that was measured, and a haze down to the least, because the
- * points are what counts. */
+/* From the left edge (or the bottom) up to the flat limit: a line for the best measurement, and a light area down to the lowest,
+ * because the points matter most. */
 static void slope_paint(as_paint *p, const frame *f, const as_mark *s, const as_mark *flat)
 {
     double left = pow(10, f->x0), floor_rate = pow(10, f->y0), x_hi = fmax(left, floor_rate / s->hi),
@@ -110,7 +110,7 @@ static void slope_paint(as_paint *p, const frame *f, const as_mark *s, const as_
     as_paint_line(p, xy[2], xy[3], xy[4], xy[5], "roof");
 }
 
-/* What stands on the chart already. */
+/* What is on the chart already. */
 typedef struct box {
     double x0, y0, x1, y1;
 } box;
@@ -133,7 +133,7 @@ static bool is_free(const taken *t, const box *b, size_t own)
     return true;
 }
 
-/* The names of the slopes stand where these meet the roof, from left to right: there they are apart, while their left ends touch. */
+/* The slopes are named where they meet the flat limit, from left to right: there they are apart, while their left ends touch. */
 static void slopes_name(as_paint *p, const frame *f, const as_chart *c, const as_mark *flat, taken *t)
 {
     double last = 0, end = -1e9;
@@ -168,7 +168,7 @@ static void flat_paint(as_paint *p, const frame *f, const as_chart *c, const as_
     as_paint_words(p, x1 + 6, hi + 18, "start", "faint", as_show_signs(p->arena, flat->hi, unit));
 }
 
-/* Where the name of a point may stand: beside it, then further away with a line to it, the nearest place that is free.  false: none is. */
+/* The nearest free place for the name of a point: beside it, then further away with a line to it.  false: none. */
 static bool label_place(const taken *t, size_t own, double x, double y, double radius, double width, box *out, double *far)
 {
     static const double beside[][2] = {{1, 0}, {-1, 0}, {0, -1}, {0, 1}, {.7, -.7}, {.7, .7}, {-.7, -.7}, {-.7, .7}};
@@ -210,7 +210,7 @@ static int by_weight(const void *a, const void *b)
     return x->weight > y->weight ? -1 : x->weight < y->weight ? 1 : x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* The points that can be drawn, the heaviest first: they get their names before room runs out. */
+/* The points that can be drawn, the heaviest first: they get names before the space runs out. */
 static heavy *points_take(as_arena *arena, const as_chart_series *s, size_t *n)
 {
     heavy *order = AS_TAKE(arena, heavy, s->n);
@@ -225,7 +225,8 @@ static heavy *points_take(as_arena *arena, const as_chart_series *s, size_t *n)
 
 static double radius_of(const heavy *h) { return 4 + 10 * sqrt(h->weight); }
 
-/* The points, the small ones on top, then their names, the heaviest first: what finds no room is named by its tip and by the table. */
+/* The points, the small ones on top, then their names, the heaviest first; a point without space for its name has it in its
+ * tooltip and in the table. */
 static void points_paint(as_paint *p, const frame *f, const as_chart_series *s, const heavy *order, size_t n, taken *t)
 {
     size_t n_named = 0;
@@ -280,7 +281,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
 
 /* --- Characters --------------------------------------------------------------------------------------------- */
 
-/* What the limits allow at this intensity: the fastest slope, or the flat roof. */
+/* What the limits allow at this intensity: the fastest slope, or the flat limit. */
 static double roof_at(const as_chart *c, const as_mark *flat, double intensity)
 {
     double best = 0;

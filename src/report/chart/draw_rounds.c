@@ -1,5 +1,5 @@
-/* draw_rounds.c - "rounds": paired differences, a dot a round, beside their distribution; marks on y are the estimate with its interval
- * (its role says how it is meant) and the margin (a limit).  Values are shares. */
+/* draw_rounds.c - "rounds": paired differences, one dot per round, beside their distribution; marks on y are the estimate with
+ * its interval (its role is the verdict) and the margin (a limit).  Values are shares. */
 #include <math.h>
 
 #include "base/stats.h"
@@ -21,7 +21,7 @@ static const as_mark *estimate_of(const as_chart *c)
     return NULL;
 }
 
-/* The body of the rounds, the interval and the margin are in; what lies further out is pinned to the edge. */
+/* The range contains the body of the rounds, the interval and the margin; outliers are drawn at the edge. */
 static bool range_of(as_arena *arena, const as_chart *c, double *lo, double *hi)
 {
     const as_chart_series *s = &c->series[0];
@@ -46,7 +46,7 @@ static bool range_of(as_arena *arena, const as_chart *c, double *lo, double *hi)
 
 static double y_at(const frame *f, double value) { return f->floor_y - fmin(fmax(as_axis_share(&f->axis, value), 0), 1) * HEIGHT; }
 
-/* How the rounds are distributed, lying on its side. */
+/* The distribution of the rounds, rotated. */
 static void side_paint(as_paint *p, const as_chart_series *s, const frame *f)
 {
     size_t counts[N_BINS] = {0}, most = 1;
@@ -62,7 +62,7 @@ static void side_paint(as_paint *p, const as_chart_series *s, const frame *f)
                           (double)counts[i] / (double)most * SIDE, (double)HEIGHT / N_BINS - 1, "c0", NULL);
 }
 
-/* The interval as a thin veil, so that the rounds in it can be seen, and the estimate as a line of its own. */
+/* The interval as a transparent area, so that the rounds in it stay visible, and the estimate as a line. */
 static void estimate_paint(as_paint *p, const frame *f)
 {
     const as_mark *m = f->estimate;
@@ -77,7 +77,7 @@ static void estimate_paint(as_paint *p, const frame *f)
     as_paint_rect(p, LEFT, y_at(f, m->at) - .75, f->right - LEFT, 1.5, class, tip);
 }
 
-/* Those inside and those pinned to the edge, each as one shape; how many are pinned. */
+/* The points inside and those at the edge, each as one shape; returns how many are at the edge. */
 static size_t dots_paint(as_paint *p, const as_chart_series *s, const frame *f)
 {
     double *xy[2] = {AS_TAKE(p->arena, double, 2 * s->n + 2), AS_TAKE(p->arena, double, 2 * s->n + 2)};
@@ -133,7 +133,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
     return as_paint_close(&p);
 }
 
-/* The interval against zero and the margin, then how the rounds are distributed. */
+/* The interval relative to zero and the margin, then the distribution of the rounds. */
 static const char *text(as_arena *arena, const as_chart *c, int columns)
 {
     as_text                t = {0};

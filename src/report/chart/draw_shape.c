@@ -24,7 +24,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
         if (isfinite(s->y[i]))
             sorted[n++] = s->y[i];
     as_sort(sorted, n);
-    /* The body is what a small picture can show; the slowest tenth is counted where it lies far out. */
+    /* A small picture can show only the body; if the slowest tenth is far out, it is only counted. */
     double high = as_quantile_sorted(sorted, n, .9), end = hi > lo + 2 * (high - lo) && high > lo ? high : hi;
     end = fmin(end, fmax(2 * as_quantile_sorted(sorted, n, .5), lo)); /* on a busy machine that can be far out, too */
     for (size_t i = 0; i < s->n; i++) {

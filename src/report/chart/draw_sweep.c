@@ -1,5 +1,6 @@
-/* draw_sweep.c - "sweep": lines over the values of something, both axes logarithmic, each with the band of its interval; values are
- * ratios to the first line's.  A mark on x is where the winner flips, with its range.  Points' names are those of the values. */
+/* draw_sweep.c - "sweep": lines over the values of an option, both axes logarithmic, each with the band of its interval; values
+ * are ratios to the first line's.  A mark on x is where the winner changes, with its range.  The names of points are those of the
+ * values. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ static double x_at(const frame *f, double x)
 {
     return LEFT + fmin(fmax((log(x) - f->x_lo) / (f->x_hi - f->x_lo), 0), 1) * (AS_CHART_WIDTH - LEFT - RIGHT);
 }
-/* Bounds may lie far out: they end at the frame. */
+/* Bounds may be far out: they are cut at the frame. */
 static double y_at(const frame *f, double y)
 {
     return TOP + HEIGHT - fmin(fmax((log(y) - f->y_lo) / (f->y_hi - f->y_lo), 0), 1) * HEIGHT;
@@ -77,7 +78,7 @@ static void band_paint(as_paint *p, const frame *f, const as_chart_series *s, co
         int    mirror = 2 * n - 1 - i;
         double lo = s->lo[good[i]], hi = s->hi[good[i]];
         if (!(lo > 0) || !isfinite(hi) || !(hi >= lo))
-            return; /* a band with holes would say more than is known */
+            return; /* a band with holes would claim too much */
         band[2 * i] = band[2 * mirror] = x_at(f, as_point_x(s, good[i]));
         band[2 * i + 1] = y_at(f, lo), band[2 * mirror + 1] = y_at(f, hi);
     }
@@ -120,13 +121,13 @@ static void marks_paint(as_paint *p, const frame *f, const as_chart *c)
         as_paint_rect(p, lo, TOP, hi - lo, HEIGHT, "band", NULL);
         as_paint_line(p, x, TOP, x, TOP + HEIGHT, "mark");
         snprintf(label, sizeof label, "changes at %.3g", m->at);
-        if (x > last_x + 90) /* a second one beside it is told by the table */
+        if (x > last_x + 90) /* a second one close to it is in the table only */
             as_paint_words(p, x, TOP - 8, "middle", "marktext", label);
         last_x = x > last_x + 90 ? x : last_x;
     }
 }
 
-/* Lines from the lowest on the right edge up, so that their labels can give way upwards. */
+/* Lines from the lowest on the right edge up, so that their labels can move upwards. */
 static void order_make(const as_chart *c, int *order)
 {
     for (int i = 0; i < c->n_series; i++) {
@@ -171,7 +172,7 @@ static const char *svg(as_arena *arena, const as_chart *c)
     return as_paint_close(&p);
 }
 
-/* A row a value, a letter a line: left is faster. */
+/* One row per value, one letter per line: left is faster. */
 static const char *text(as_arena *arena, const as_chart *c, int columns)
 {
     as_text                t = {0};
@@ -199,7 +200,7 @@ static const char *text(as_arena *arena, const as_chart *c, int columns)
         as_text_pad(&t, names[k], name + 1);
         as_text_printf(&t, "%s\n", track);
     }
-    for (int i = 0; i <= n; i++) { /* the legend, broken where it must be */
+    for (int i = 0; i <= n; i++) { /* the legend, wrapped where needed */
         const char *words =
             i == n ? "left is faster, * both"
                    : as_arena_printf(

@@ -127,7 +127,7 @@ void as_paint_dot(as_paint *p, double x, double y, double radius, const char *cl
     tip_add(p, "circle", tip);
 }
 
-/* A line of no length with round ends is a dot: a thousand of them take a tenth of the room of circles. */
+/* A line of zero length with round ends is a dot: a thousand of them take a tenth of the bytes of circles. */
 void as_paint_dots(as_paint *p, const double *xy, size_t n, double radius, const char *class)
 {
     if (!n)
@@ -245,7 +245,7 @@ bool as_axis_make(as_axis *axis, double lo, double hi, int n_ticks, const char *
             axis->unit = scales[i].shown;
             break;
         }
-    /* A range of nothing gets a little room: one value is a chart too. */
+    /* An empty range is widened a little, so that a single value can be drawn. */
     double room = hi > lo ? 0 : fmax(fabs(hi) * 0.01, 1 / axis->factor);
     double a = (lo - room) * axis->factor, b = (hi + room) * axis->factor;
     if (!(b - a > fmax(fabs(a), fabs(b)) * 1e-12))

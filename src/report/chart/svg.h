@@ -1,7 +1,7 @@
 /* svg.h - what the drawings share: painting into a string, and axes with round numbers.
  *
- * Colours are CSS classes (c0 to c6, text, faint, grid, mark ...) that a page may restyle, light or dark; each shape also carries a
- * plain colour, so that the picture stands alone.  Numbers never depend on the locale. */
+ * Colours are CSS classes (c0 to c6, text, faint, grid, mark ...) that a page may restyle, light or dark; each shape also has a
+ * plain colour, so that the picture works on its own.  Numbers never depend on the locale. */
 #ifndef AS_REPORT_SVG_H
 #define AS_REPORT_SVG_H
 
@@ -24,18 +24,18 @@ void as_paint_words(as_paint *p, double x, double y, const char *anchor, const c
 void as_paint_dot(as_paint *p, double x, double y, double radius, const char *class, const char *tip);
 void as_paint_dots(as_paint *p, const double *xy, size_t n, double radius, const char *class); /* many, of a class of lines */
 void as_paint_area(as_paint *p, const double *xy, int n, const char *class, const char *tip);  /* n corners, x and y each */
-void as_paint_veil(as_paint *p, const double *xy, int n, const char *class,
-                   const char *tip); /* the same, and what is below shows through */
-void as_paint_haze(as_paint *p, const double *xy, int n, const char *class, const char *tip); /* the same, hardly to be seen */
-void as_paint_path(as_paint *p, const double *xy, int n, const char *class);                  /* a line through n points */
-void as_paint_group(as_paint *p, const char *tip);                                            /* all up to its end has this tip */
+void as_paint_veil(as_paint *p, const double *xy, int n, const char *class, const char *tip);  /* the same, but transparent */
+void as_paint_haze(as_paint *p, const double *xy, int n, const char *class, const char *tip);  /* the same, very light */
+void as_paint_path(as_paint *p, const double *xy, int n, const char *class);                   /* a line through n points */
+void as_paint_group(as_paint *p, const char *tip);                                             /* everything up to its end has this
+                                                                                               * tooltip */
 void as_paint_group_end(as_paint *p);
 const char *as_paint_close(as_paint *p); /* NULL: no memory */
 const char *as_tone_class(int tone);
 const char *as_tone_stroke(int tone); /* the same for lines */
-const char *as_tone_pale(int tone);   /* the same for boxes that words stand on */
+const char *as_tone_pale(int tone);   /* the same for boxes with text on them */
 
-/* From lo to hi in round steps, in the unit that reads best. */
+/* From lo to hi in round steps, in the most readable unit. */
 typedef struct as_axis {
     double      lo, hi, step, factor;
     const char *unit;

@@ -1,4 +1,4 @@
-/* sec_bench.c - cases alone: the table, how wide their samples spread, how near their roofs, and what disturbed them. */
+/* sec_bench.c - cases alone: the table, the spread of their samples, their shares of the limits, and what disturbed them. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 enum { MAX_PICTURES = 8, MAX_SPREAD = 60, FEW = 2 };
 
-/* Cases of microseconds and of seconds in one picture: each against its own median. */
+/* Each case relative to its own median, so that microseconds and seconds fit into one chart. */
 static void spread_add(as_doc *d, const as_table *t)
 {
     as_points p;

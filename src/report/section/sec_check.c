@@ -21,4 +21,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_facts(d, f, AS_BLOCK_FACTS, rules);
 }
 
-const as_section as_sec_check = {.name = "check", .order = 12, .write = write_section};
+const as_section as_sec_check = {.name = "check", .order = 12, .write = write_section, .part = AS_PART_REGRESSION};

@@ -1,4 +1,4 @@
-/* sec_contention.c - was the machine ours while it was measured? */
+/* sec_contention.c - was the machine idle during the measurement? */
 #include "report/pick.h"
 
 static void write_section(as_doc *d, const assay_facts *f)
@@ -10,4 +10,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_group(d, f, "contention");
 }
 
-const as_section as_sec_contention = {.name = "contention", .order = 70, .write = write_section};
+const as_section as_sec_contention = {.name = "contention", .order = 70, .write = write_section, .part = AS_PART_APPENDIX};

@@ -1,4 +1,4 @@
-/* sec_cost.c - the work of one run, and the rate at which it was done. */
+/* sec_cost.c - the work of one run, and its rate. */
 #include "report/pick.h"
 
 static void write_section(as_doc *d, const assay_facts *f)

@@ -1,4 +1,4 @@
-/* sec_history.c - a case over its runs with the change points that were nominated, or the cases that have a history. */
+/* sec_history.c - a case over its runs with the suggested change points, or the cases that have a history. */
 #include <math.h>
 #include <string.h>
 
@@ -71,4 +71,4 @@ static void write_section(as_doc *d, const assay_facts *f)
         as_pick_table(d, f, "history", "points");
 }
 
-const as_section as_sec_history = {.name = "history", .order = 19, .write = write_section};
+const as_section as_sec_history = {.name = "history", .order = 19, .write = write_section, .part = AS_PART_REGRESSION};

@@ -1,4 +1,4 @@
-/* sec_instrument.c - what the measuring itself cost. */
+/* sec_instrument.c - the cost of measuring. */
 #include "report/pick.h"
 
 static void write_section(as_doc *d, const assay_facts *f)
@@ -10,4 +10,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_group(d, f, "instrument");
 }
 
-const as_section as_sec_instrument = {.name = "instrument", .order = 90, .write = write_section};
+const as_section as_sec_instrument = {.name = "instrument", .order = 90, .write = write_section, .part = AS_PART_APPENDIX};

@@ -1,4 +1,4 @@
-/* sec_layers.c - the time by layer: bars, the table of steps, the prologue, and why which kernel. */
+/* sec_layers.c - the time by layer: bars, the table of steps, the set-up, and the reason for each kernel. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +40,9 @@ static void bars_add(as_doc *d, const as_table *t, bool folded)
                              .table = t});
 }
 
-/* --- Flame graph and graph: where room is short the bars and tables say the same -------------------------------- */
+/* --- Flame graph and graph: where space is short the bars and tables say the same -------------------------------- */
 
-enum { MAX_VERTICES = 400, MAX_MODULES = 24 }; /* MAX_MODULES: in each other */
+enum { MAX_VERTICES = 400, MAX_MODULES = 24 }; /* MAX_MODULES: nested */
 
 typedef struct frames {
     double      *from, *to, *depth;
@@ -57,17 +57,17 @@ static size_t frame_add(frames *all, const char *name, const char *detail, int d
     return all->n++;
 }
 
-/* Set-up happens once for each load: it is not a part of the network as it runs. */
+/* The set-up runs once per load: it is not part of the network as it runs. */
 static bool is_set_up(const as_table *t, int row) { return !strcmp(as_words_at(t, row, "stage"), "prologue"); }
 
-/* A row of the graph's table that is a part of the run, with its time. */
+/* Whether a row of the graph's table is part of the run and has a time. */
 static bool is_timed(const as_table *t, int row, double *time)
 {
     *time = as_value_at(t, row, "time");
     return *time >= 0 && isfinite(*time) && !is_set_up(t, row);
 }
 
-/* The module of a timed row; "": it has none, or is no such row, or there is no such row. */
+/* The module of a timed row; "": no module, no time, or no such row. */
 static const char *module_at(const as_table *t, int row)
 {
     double      time;
@@ -75,7 +75,7 @@ static const char *module_at(const as_table *t, int row)
     return strcmp(path, "-") ? path : "";
 }
 
-/* How many of their first parts two paths share, of which the second is not empty. */
+/* How many leading parts two paths share; the second is not empty. */
 static int shared_parts(const char *a, const char *b)
 {
     int parts = 0;
@@ -84,7 +84,7 @@ static int shared_parts(const char *a, const char *b)
     return parts + ((!*a || *a == '.') && (!*b || *b == '.'));
 }
 
-/* A step that is all of its module stands in its place, "layer4.1.conv2+relu" for "layer4.1.conv2". */
+/* A step that is its whole module replaces it, "layer4.1.conv2+relu" for "layer4.1.conv2". */
 static bool is_whole_module(const as_table *t, int row, const char *path)
 {
     const char *name = as_words_at(t, row, "name");
@@ -146,7 +146,7 @@ static double frames_by_segment(as_doc *d, const as_table *t, frames *all)
     return at;
 }
 
-/* End to end; what no step explains stays open under the run.  Times are means over the same runs, so they add up. */
+/* End to end; time that no step explains stays empty under the run.  Times are means over the same runs, so they add up. */
 static void frames_make(as_doc *d, const assay_facts *f, const as_table *t, frames *all)
 {
     const assay_metric *whole = as_facts_metric(f, "layers.run_mean");
@@ -154,6 +154,20 @@ static void frames_make(as_doc *d, const assay_facts *f, const as_table *t, fram
     double at = as_modules_known(t) ? frames_by_module(d, t, all) : frames_by_segment(d, t, all);
     all->to[0] = fmax(whole && as_metric_has(whole) ? whole->value : 0, at);
     all->n = at > 0 ? all->n : 0;
+}
+
+/* Its boxes would have no length: why, in the words of the first step that has no time. */
+static void no_flame_say(as_doc *d, const as_table *t)
+{
+    int column = as_column_find(t, "time");
+    for (int i = 0; column >= 0 && i < t->n_rows; i++) {
+        const as_cell *c = as_cell_at(t, i, column);
+        if (!is_set_up(t, i) && c && !c->text && !as_metric_has(&c->metric) && c->metric.reason) {
+            as_doc_text(d, "There is no flame graph, because the steps have no times: %s.", c->metric.reason);
+            return;
+        }
+    }
+    as_doc_text(d, "There is no flame graph, because the steps have no times.");
 }
 
 static void flame_add(as_doc *d, const assay_facts *f, const as_table *t)
@@ -173,6 +187,10 @@ static void flame_add(as_doc *d, const assay_facts *f, const as_table *t)
         return;
     }
     frames_make(d, f, t, &all);
+    if (!all.n) {
+        no_flame_say(d, t);
+        return;
+    }
     as_chart_series series = {
         .n = all.n, .x = all.from, .x_end = all.to, .y = all.depth, .names = all.names, .details = all.details};
     as_doc_chart(d, &(as_chart){.kind = "flame",
@@ -203,7 +221,7 @@ static void graph_add(as_doc *d, const assay_facts *f, const as_table *t)
     as_points        p;
     as_link         *links = edges && edges->x ? AS_TAKE(&d->arena, as_link, edges->n) : NULL;
     int             *places = AS_TAKE(&d->arena, int, t->n_rows), n_links = 0;
-    if (!edges || !edges->x) /* an older trace has none: a graph without links would be a lie */
+    if (!edges || !edges->x) /* an older trace has none: a graph without links would be wrong */
         return;
     d->failed |= !links || !places;
     if (!links || !places || !as_points_take(d, &p, t->n_rows))
@@ -268,7 +286,7 @@ static void steps_add(as_doc *d, const as_table *t)
     as_doc_add(d, &(as_block){.kind = AS_BLOCK_TABLE, .text = t->label, .table = shown, .of = t});
 }
 
-/* The table that the bars are of, and the modules beside the steps where it is those. */
+/* The table that the bars show, and the modules beside it if it shows steps. */
 static void layers_add(as_doc *d, const assay_facts *f)
 {
     const as_table *steps = as_facts_table_find(f, "layers", "steps"), *t = as_pick_layers(d, f);
@@ -292,7 +310,7 @@ static void prologue_add(as_doc *d, const assay_facts *f)
         steps_add(d, t);
 }
 
-/* Of comparisons: which layers made the difference, one table each. */
+/* For comparisons: which layers made the difference, one table each. */
 static void diffs_add(as_doc *d, const assay_facts *f)
 {
     const as_fact_group *g = as_facts_group_find(f, "layers");

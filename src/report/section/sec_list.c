@@ -1,4 +1,4 @@
-/* sec_list.c - what is a list or a few numbers by itself: a stream, devices, stored runs, baselines. */
+/* sec_list.c - results that are a list or a few numbers: a stream, devices, stored runs, baselines. */
 #include "report/pick.h"
 
 static void write_section(as_doc *d, const assay_facts *f)
@@ -16,4 +16,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     }
 }
 
-const as_section as_sec_list = {.name = "list", .order = 22, .write = write_section};
+const as_section as_sec_list = {.name = "list", .order = 22, .write = write_section, .part = AS_PART_DEVICES};

@@ -11,4 +11,5 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_notes(d, f, all);
 }
 
-const as_section as_sec_machine = {.name = "machine", .order = 100, .write = write_section, .detail = true};
+const as_section as_sec_machine = {
+    .name = "machine", .order = 100, .write = write_section, .detail = true, .part = AS_PART_APPENDIX};

@@ -4,10 +4,10 @@
 
 #include "report/pick.h"
 
-/* The roles of buffers; what has another one is in the last group. */
+/* The roles of buffers; any other role is in the last group. */
 static const char *const roles[] = {"activation", "input", "output", "packed", "scratch", "other"};
 
-/* Parameters lie in the model's own memory, not in the arena: they have no place in its picture. */
+/* Parameters are in the model's own memory, not in the arena, so they are not in the picture. */
 static bool is_elsewhere(const char *role) { return !strcmp(role, "param"); }
 
 static int group_of(const char *role)
@@ -66,4 +66,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_table(d, f, "memory", "buffers");
 }
 
-const as_section as_sec_memory = {.name = "memory", .order = 60, .write = write_section};
+const as_section as_sec_memory = {.name = "memory", .order = 60, .write = write_section, .part = AS_PART_MEMORY};

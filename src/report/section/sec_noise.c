@@ -1,4 +1,4 @@
-/* sec_noise.c - what this machine can resolve, in which time, and what disturbs it. */
+/* sec_noise.c - the smallest change that this machine can detect in a given time, and what disturbs it. */
 #include "report/pick.h"
 
 enum { MAX_PICTURES = 8 };
@@ -22,4 +22,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     d->detail = false;
 }
 
-const as_section as_sec_noise = {.name = "noise", .order = 18, .write = write_section};
+const as_section as_sec_noise = {.name = "noise", .order = 18, .write = write_section, .part = AS_PART_APPENDIX};

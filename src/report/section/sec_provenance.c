@@ -101,4 +101,5 @@ static void write_section(as_doc *d, const assay_facts *f)
         as_doc_text(d, "There are more sources than these %d; each number names its own.", MAX_SOURCES);
 }
 
-const as_section as_sec_provenance = {.name = "provenance", .order = 110, .write = write_section, .detail = true};
+const as_section as_sec_provenance = {
+    .name = "provenance", .order = 110, .write = write_section, .detail = true, .part = AS_PART_APPENDIX};

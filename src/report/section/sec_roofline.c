@@ -1,4 +1,4 @@
-/* sec_roofline.c - how near each layer comes to what this machine can do. */
+/* sec_roofline.c - how near each layer is to the limits of this machine. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 
 enum { MAX_POINTS = 400, MAX_HOTSPOTS = 12 };
 
-/* Less is not worth a bar. */
+/* Smaller gains get no bar. */
 #define LEAST_GAIN .0005
 
-/* The band of a roof for the number of threads of the run; its hi is 0 when it was not measured. */
+/* The range of a limit for the number of threads of the run; hi is 0 when it was not measured. */
 static as_mark band_of(const assay_facts *f, const char *front, const char *label, const char *threads)
 {
     const as_fact_group *g = as_facts_group_find(f, "roofs");
@@ -28,7 +28,7 @@ static as_mark band_of(const assay_facts *f, const char *front, const char *labe
     return best;
 }
 
-/* A step that has no share is above a limit, and says which kind. */
+/* A step without a share is above a limit, and says which kind. */
 static const char *share_of(as_doc *d, const as_table *t, int row)
 {
     double share = as_value_at(t, row, "of_roof");
@@ -48,9 +48,9 @@ enum { MAX_LIMITS = 5 };
 /* The flat limit, then a slope for each level that was measured. */
 static int limits_make(as_doc *d, const assay_facts *f, as_mark *limits)
 {
-    const char *threads = as_facts_note_find(f, "plan.threads");
-    const char *suffix = as_arena_printf(&d->arena, ".t%s", threads ? threads : "1");
-    int         n = 1;
+    const assay_metric *threads = as_facts_metric(f, "roofline.threads"); /* files of older versions do not have it */
+    const char         *suffix = as_arena_printf(&d->arena, ".t%.0f", threads && as_metric_has(threads) ? threads->value : 1);
+    int                 n = 1;
     static const struct {
         const char *read, *triad, *label;
     } levels[MAX_LIMITS - 1] = {{"roofs.read.l1", "roofs.triad.l1", "L1"},
@@ -110,7 +110,7 @@ static void chart_add(as_doc *d, const assay_facts *f, const as_table *t)
                                 .extra = true});
 }
 
-/* Hotspots: by what could be gained, not by what is spent. */
+/* Hotspots: sorted by the possible gain, not by the time. */
 static void hotspots_add(as_doc *d, const as_table *t)
 {
     as_points p;

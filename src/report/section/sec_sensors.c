@@ -1,4 +1,4 @@
-/* sec_sensors.c - what the sensors saw, and why the others saw nothing. */
+/* sec_sensors.c - the readings of the sensors, and why others have none. */
 #include "report/pick.h"
 
 static void part(as_doc *d, const as_fact_group *g, bool available)
@@ -30,4 +30,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     part(d, g, false);
 }
 
-const as_section as_sec_sensors = {.name = "sensors", .order = 80, .write = write_section};
+const as_section as_sec_sensors = {.name = "sensors", .order = 80, .write = write_section, .part = AS_PART_APPENDIX};

@@ -1,4 +1,4 @@
-/* sec_sweep.c - arms over the values of something: who wins where, where that flips, what to take. */
+/* sec_sweep.c - candidates over the values of an option: which wins where, where the winner changes, what to choose. */
 #include <math.h>
 
 #include "report/pick.h"
@@ -90,4 +90,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_table(d, f, "sweep", "guide");
 }
 
-const as_section as_sec_sweep = {.name = "sweep", .order = 15, .write = write_section};
+const as_section as_sec_sweep = {.name = "sweep", .order = 15, .write = write_section, .part = AS_PART_DEVICES};

@@ -11,4 +11,4 @@ static void write_section(as_doc *d, const assay_facts *f)
     as_pick_facts(d, f, AS_BLOCK_FACTS, keys);
 }
 
-const as_section as_sec_verdict = {.name = "verdict", .order = 20, .write = write_section};
+const as_section as_sec_verdict = {.name = "verdict", .order = 20, .write = write_section, .part = AS_PART_EXECUTIVE};

@@ -54,7 +54,7 @@ static void top_write(as_page *p, const as_brief *b, const char *when)
 
 /* --- Tiles -------------------------------------------------------------------------------------------------- */
 
-/* Three spaces part the asides of a line. */
+/* Three spaces separate the asides of a line. */
 static void aside_write(as_page *p, const char *aside)
 {
     fputs("<p class=\"aside\">", p->file);
@@ -100,7 +100,7 @@ static void tile_write(as_page *p, const as_brief_number *n)
 
 /* --- Tables ------------------------------------------------------------------------------------------------- */
 
-/* How long the layer takes; in it, how much of that the limit explains. */
+/* A bar for the time of the layer; in it, the part that the limit explains. */
 static void bar_write(as_page *p, const as_brief_row *r)
 {
     fputs("<td class=\"b\">", p->file);
@@ -183,7 +183,7 @@ static void tries_write(as_page *p, const as_brief *b)
 void as_page_brief(as_page *p, const as_brief *b, const char *when, const char *first_section)
 {
     int t = 0;
-    top_write(p, b, when && strstr(b->settings, when) ? NULL : when); /* some tell the date themselves */
+    top_write(p, b, b->dated ? NULL : when);
     if (b->n_numbers) {
         fputs("<div class=\"tiles\">\n", p->file);
         for (int i = 0; i < b->n_numbers; i++)

@@ -1,4 +1,5 @@
-/* html_table.c - tables of the page: the few columns that matter, the others behind a toggle; steps of a run by their time. */
+/* html_table.c - tables of the page: shows the few columns that matter, hides the others behind a toggle, and sorts the steps of
+ * a run by time. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,12 +10,12 @@
 
 enum { MANY_COLUMNS = 6, FEW_COLUMNS = 5, LONG_WORDS = 60, MAX_ORIGINS = 16 };
 
-/* Where the numbers of a column come from: its heading says it for all of them. */
+/* Where the numbers of a column come from; the heading says it for all of them. */
 typedef struct column {
     const assay_metric *origins[MAX_ORIGINS]; /* the first of each */
     int                 n_origins;
     bool                numbers, hidden;
-    double              whole; /* what a full bar stands for; 0: its numbers have no bars */
+    double              whole; /* the value of a full bar; 0: no bars */
 } column;
 
 typedef struct sorted_row {
@@ -24,7 +25,7 @@ typedef struct sorted_row {
 
 static bool is_same(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
-/* The place of its origin in the list of its column; n_origins: it is not there. */
+/* The index of its origin in the list of its column; n_origins: not in the list. */
 static int origin_of(const column *c, const assay_metric *m)
 {
     int i = 0;
@@ -36,29 +37,34 @@ static int origin_of(const column *c, const assay_metric *m)
 
 /* --- Which columns -------------------------------------------------------------------------------------------- */
 
-/* By how much they matter, in any table: the first of these that a table has stay in sight. */
+/* Columns of any table in order of importance: the first of these that a table has stay visible. */
 static int rank_of(const char *key)
 {
-    static const char *const order[] = {"time",   "change", "verdict",   "status", "of_roof", "recoverable", "share", "bound",
-                                        "a_time", "b_time", "flop_rate", "winner", "kernel",  "median",      "noise", "bytes",
-                                        "role",   "first",  "last",      "op",     "state",   "choice",      "lead",  "when",
-                                        "commit", "in_1s",  "in_5s",     "in_30s", "why",     NULL};
-    int                      i = 0;
+    static const char *const order[] = {
+        "state",   "severity", "evidence", "category",    "potential", "text",  "because", "command", "time",      "change",
+        "verdict", "status",   "of_roof",  "recoverable", "share",     "bound", "a_time",  "b_time",  "flop_rate", "winner",
+        "kernel",  "median",   "noise",    "bytes",       "role",      "first", "last",    "op",      "choice",    "lead",
+        "when",    "commit",   "in_1s",    "in_5s",       "in_30s",    "why",   NULL};
+    int i = 0;
     while (order[i] && strcmp(order[i], key))
         i++;
     return i;
 }
 
-/* Columns of long sentences are the first to go: they make every row a tower. */
+/* Columns of long sentences are hidden first: they make every row very tall.  Some tables are there for their sentences. */
 static bool is_wordy(const as_table *t, int c)
 {
-    size_t sum = 0;
+    static const char *const wanted[] = {"evidence", "text", "because", "command"};
+    size_t                   sum = 0;
+    for (size_t i = 0; i < AS_COUNT(wanted); i++)
+        if (!strcmp(t->columns[c].key, wanted[i]))
+            return false;
     for (int row = 0; row < t->n_rows; row++)
         sum += strlen(as_cell_words(as_cell_at(t, row, c)));
     return sum > (size_t)t->n_rows * LONG_WORDS;
 }
 
-/* Nothing in it could be had. */
+/* Every value of the column is unavailable. */
 static bool is_void(const as_table *t, int c)
 {
     for (int row = 0; row < t->n_rows; row++) {
@@ -89,10 +95,10 @@ static void columns_hide(const as_table *t, column *columns)
     }
 }
 
-/* Shares have bars: of one, or of the greatest where all are small. */
+/* Shares have bars, relative to 1, or to the largest where all are small. */
 static double bars_whole(const as_table *t, int c)
 {
-    static const char *const shares[] = {"share", "share_of_time", "share_of_steps", "of_roof", "recoverable", NULL};
+    static const char *const shares[] = {"share", "share_of_time", "share_of_steps", "of_roof", "recoverable", "potential", NULL};
     double                   most = 0;
     int                      i = 0;
     while (shares[i] && strcmp(shares[i], t->columns[c].key))
@@ -128,7 +134,7 @@ static int longest_first(const void *a, const void *b)
     return p < q ? 1 : p > q ? -1 : x->row - y->row;
 }
 
-/* Steps of a run come by their time; every other table keeps its order. */
+/* Steps of a run are sorted by time; every other table keeps its order. */
 static sorted_row *rows_order(as_page *p, const as_table *t, bool *by_time)
 {
     sorted_row *rows = AS_TAKE(&p->arena, sorted_row, t->n_rows + 1);
@@ -172,7 +178,8 @@ static void number_write(as_page *p, const assay_metric *m, const column *c)
     fputs("</td>", p->file);
 }
 
-/* A sentence gets room enough not to become a tower; one that the row above has too is written once, and the script fills it in. */
+/* A sentence gets enough width to stay short in height; if it repeats the row above, it is written once, and the script fills it
+ * in. */
 static void words_write(as_page *p, const char *text, const char *above, bool hidden)
 {
     bool is_long = as_text_columns(text) > 28, same = is_long && above && !strcmp(text, above);
@@ -182,6 +189,13 @@ static void words_write(as_page *p, const char *text, const char *above, bool hi
     else
         fputs("<td>", p->file);
     as_page_put(p, same ? "as above" : text);
+    fputs("</td>", p->file);
+}
+
+static void cites_write(as_page *p, const char *cites, bool hidden)
+{
+    fprintf(p->file, "<td class=\"%scites\">", hidden ? "x " : "");
+    as_page_cites(p, cites);
     fputs("</td>", p->file);
 }
 
@@ -215,9 +229,10 @@ static void head_write(as_page *p, const as_table *t, int c, const column *own, 
     fputs("</th>", p->file);
 }
 
-void as_page_table(as_page *p, const as_table *t, const char *title)
+void as_page_table(as_page *p, const as_table *t, const as_table *of, const char *title)
 {
     bool        by_time = false;
+    const char *key = as_page_table_key(p, t, of);
     column     *columns = columns_make(p, t);
     sorted_row *rows = columns ? rows_order(p, t, &by_time) : NULL;
     if (!rows) {
@@ -236,10 +251,18 @@ void as_page_table(as_page *p, const as_table *t, const char *title)
     fputs(by_time ? "<th scope=\"col\" class=\"n x\">order in the run</th></tr></thead>\n<tbody>\n" : "</tr></thead>\n<tbody>\n",
           p->file);
     for (int i = 0; i < t->n_rows; i++) {
-        fputs("<tr>", p->file);
+        fputs("<tr", p->file);
+        if (key && rows[i].row < AS_CITED_ROWS) {
+            fputs(" id=\"", p->file);
+            as_page_id(p, as_arena_printf(&p->arena, "t-%s-%d", key, rows[i].row));
+            fputc('"', p->file);
+        }
+        fputc('>', p->file);
         for (int c = 0; c < t->n_columns; c++) {
             const as_cell *cell = as_cell_at(t, rows[i].row, c);
-            if (cell->text)
+            if (cell->text && !strcmp(t->columns[c].key, "cites"))
+                cites_write(p, cell->text, columns[c].hidden);
+            else if (cell->text)
                 words_write(p, cell->text, i ? as_cell_at(t, rows[i - 1].row, c)->text : NULL, columns[c].hidden);
             else
                 number_write(p, &cell->metric, &columns[c]);

@@ -175,7 +175,7 @@ static char *table_write(const as_table *t)
     size_t  bytes;
     FILE   *file = open_memstream(&data, &bytes);
     as_page p = {.file = file, .n_runs = 1};
-    as_page_table(&p, t, "T");
+    as_page_table(&p, t, NULL, "T");
     fclose(file);
     as_arena_drop(&p.arena);
     return data;

@@ -1,4 +1,5 @@
-/* wr_basic.c - the basic report as text: one screen that says how fast, where the time goes, whether to trust it, and what next. */
+/* wr_basic.c - the basic report as text: one screen that says how fast it is, where the time goes, whether to trust it, and what
+ * to do next. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -131,10 +132,11 @@ static void print_numbers(screen *s, const as_brief *b)
 
 typedef struct widths {
     int name, bar, columns[AS_BRIEF_COLUMNS];
-    int n; /* columns that there is room for */
+    int n; /* number of columns that fit */
 } widths;
 
-/* Numbers keep their width; the name takes what it needs of the rest, and the bar what is left.  On a narrow screen the last columns go. */
+/* Numbers keep their width; the name takes what it needs of the rest, and the bar what is left.  On a narrow screen the last
+ * columns are left out. */
 static widths widths_of(screen *s, const as_brief_table *t)
 {
     widths w = {.name = as_text_columns(clean(s, t->columns[0])), .n = t->n_columns};
@@ -147,7 +149,7 @@ static widths widths_of(screen *s, const as_brief_table *t)
             w.columns[c] = most(w.columns[c], as_text_columns(clean(s, t->rows[r].cells[c])));
         rest -= w.columns[c] + GAP;
     }
-    for (int c = t->n_columns - 1; c > 0 && rest < MIN_NAME; c--) /* words give way before the name does */
+    for (int c = t->n_columns - 1; c > 0 && rest < MIN_NAME; c--) /* columns of words shrink before the name does */
         if (t->left[c] && w.columns[c] > MIN_NAME) {
             int less = MIN_NAME - rest < w.columns[c] - MIN_NAME ? MIN_NAME - rest : w.columns[c] - MIN_NAME;
             w.columns[c] -= less;
@@ -275,7 +277,7 @@ static void print_tries(screen *s, const as_brief *b)
     }
 }
 
-/* What speaks against trust comes first. */
+/* Checks that reduce trust come first. */
 static void print_trust(screen *s, const as_brief *b)
 {
     static const as_level order[] = {AS_LEVEL_BAD, AS_LEVEL_WARN, AS_LEVEL_NOTE, AS_LEVEL_GOOD};
@@ -316,6 +318,25 @@ static void print_hints(screen *s, const as_brief *b)
     fputc('\n', s->file);
 }
 
+/* "mlp-small: Latency 47.5 ms (46.9 to 48.2), p95 51 ms": asides are parted by three spaces. */
+static void print_line(const as_brief *b, FILE *file)
+{
+    if (b->headline) {
+        fprintf(file, "%s\n", b->headline);
+        return;
+    }
+    const as_brief_number *n = &b->numbers[0];
+    fprintf(file, "%s: %s %s", b->title, n->label, n->value);
+    for (const char *at = n->aside; at && *at;) {
+        size_t length = strcspn(at, " "), gap;
+        while (at[length] && (gap = strspn(at + length, " ")) < 3)
+            length += gap + strcspn(at + length + gap, " ");
+        fprintf(file, "%s%.*s", at == n->aside && *at == '(' ? " " : ", ", (int)length, at);
+        at += length + strspn(at + length, " ");
+    }
+    fputc('\n', file);
+}
+
 bool as_brief_print(const as_brief *b, const as_brief_settings *settings, FILE *file)
 {
     int    width = settings->width ? settings->width : AS_BRIEF_WIDTH;
@@ -324,6 +345,10 @@ bool as_brief_print(const as_brief *b, const as_brief_settings *settings, FILE *
                          : width > MAX_WIDTH ? MAX_WIDTH
                                              : width,
                 .colour = settings->colour};
+    if (settings->one_line && (b->headline || b->n_numbers)) {
+        print_line(b, file);
+        return true;
+    }
     print_title(&s, b);
     print_headline(&s, b);
     print_numbers(&s, b);
@@ -337,14 +362,15 @@ bool as_brief_print(const as_brief *b, const as_brief_settings *settings, FILE *
     }
     print_tries(&s, b);
     print_trust(&s, b);
-    print_hints(&s, b);
+    if (!settings->one_line)
+        print_hints(&s, b);
     as_arena_drop(&s.arena);
     return true;
 }
 
 /* --- The writer ------------------------------------------------------------------------------------------- */
 
-/* Facts that no brief is made of are told in full, without their details. */
+/* Facts without a kind of brief are shown as the full report without details. */
 static assay_status in_full(assay_env *env, const as_doc *doc, const assay_facts *facts, const as_write_settings *s, FILE *file)
 {
     as_write_settings settings = *s;
@@ -361,7 +387,7 @@ static assay_status write_brief(assay_env *env, const as_doc *const *docs, const
         if (i)
             fputs("\n\n", file);
         if (as_brief_make(&b, facts[i]))
-            as_brief_print(&b, &(as_brief_settings){.colour = s->colour, .width = s->width}, file);
+            as_brief_print(&b, &(as_brief_settings){.colour = s->colour, .width = s->width, .one_line = s->one_line}, file);
         else if (b.failed)
             status = as_fail(env, ASSAY_NO_MEMORY, "report: no memory for the basic report of run %zu of %zu", i + 1, n);
         else

@@ -14,13 +14,14 @@ static const char header[] = "run,group,key,label,value,unit,kind,source,n,lo,hi
 
 typedef struct sheet {
     FILE         *file;
-    const as_doc *only; /* NULL: all; else what this document shows */
+    const as_doc *only; /* NULL: all; otherwise only what this document shows */
     size_t        run;
 } sheet;
 
 /* --- Fields ------------------------------------------------------------------------------------------------- */
 
-/* The wide forms (U+FF1D = U+FF0B + U+FF0D - U+FF20 @) count as the narrow ones where the writing is wide.  A dash alone is our sign for "none". */
+/* The wide forms (U+FF1D = U+FF0B + U+FF0D - U+FF20 @) count as the narrow ones where the writing is wide.  A single dash is our
+ * sign for "none". */
 static bool is_guarded(const char *text)
 {
     static const char *const wide[] = {"\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"};
@@ -32,7 +33,7 @@ static bool is_guarded(const char *text)
     return *text && strchr("=+-@\t\r\n'", *text) != NULL;
 }
 
-/* A comma goes before every field but the first of a row. */
+/* Every field except the first of a row is preceded by a comma. */
 static void text_put(const sheet *s, const char *text)
 {
     bool   guarded, quoted;
@@ -93,7 +94,7 @@ static void text_row(const sheet *s, const char *group, const char *key, const c
     fputs(",,text,,,,,\r\n", s->file);
 }
 
-/* What the chosen sections show, found again by its address. */
+/* Whether the chosen sections show this table, found by its address. */
 static bool shows_fact(const sheet *s, const as_fact *fact)
 {
     for (int i = 0; s->only && i < s->only->n_blocks; i++)

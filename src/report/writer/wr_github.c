@@ -15,7 +15,7 @@ static void put(FILE *file, as_arena *arena, const char *text, bool is_property)
     }
 }
 
-/* Lines stay lines: as_clean_text() would take their ends away. */
+/* Keeps line breaks, which as_clean_text() would remove. */
 static void put_lines(FILE *file, as_arena *arena, const char *text)
 {
     while (*text) {

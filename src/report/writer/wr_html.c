@@ -1,5 +1,5 @@
-/* wr_html.c - the document as one self-contained page: the first screen from the brief, everything else in closed sections, then how to
- * have the numbers in other forms. */
+/* wr_html.c - the document as one self-contained page: the first screen from the brief, everything else in closed sections, then
+ * how to get the numbers in other formats. */
 #include <string.h>
 
 #include "base/text.h"
@@ -14,10 +14,12 @@ static void write_text(as_page *p, const as_block *b)
     fputs("</p>\n", p->file);
 }
 
-static void write_fact(as_page *p, const as_fact *f)
+static void write_fact(as_page *p, const as_block *b, const as_fact *f)
 {
     const assay_metric *m = &f->metric;
-    fputs("<div><span class=\"l\">", p->file);
+    fputs("<div", p->file);
+    as_page_fact_id(p, b, f);
+    fputs("><span class=\"l\">", p->file);
     as_page_put(p, f->label);
     fprintf(p->file, "</span><span class=\"v%s\"", as_metric_has(m) ? "" : " na");
     as_page_title(p, m);
@@ -42,7 +44,7 @@ static void write_facts(as_page *p, const as_block *b)
 {
     fprintf(p->file, "<div class=\"%s\">\n", b->kind == AS_BLOCK_HERO ? "hero" : "facts");
     for (int i = 0; i < b->n_facts; i++)
-        write_fact(p, b->facts[i]);
+        write_fact(p, b, b->facts[i]);
     fputs("</div>\n", p->file);
 }
 
@@ -53,6 +55,19 @@ static void write_findings(as_page *p, const as_block *b)
         fprintf(p->file, "<li class=\"%s\">", as_level_text(b->findings[i].level));
         as_page_signs(p, b->findings[i].text);
         fputs("</li>\n", p->file);
+    }
+    fputs("</ul>\n", p->file);
+}
+
+static void write_sentences(as_page *p, const as_block *b)
+{
+    fputs("<ul class=\"find\">\n", p->file);
+    for (int i = 0; i < b->n_sentences; i++) {
+        fprintf(p->file, "<li class=\"%s\">", as_level_text(b->sentences[i].level));
+        as_page_signs(p, b->sentences[i].text);
+        fputs(" <span class=\"cites\">", p->file);
+        as_page_cites(p, b->sentences[i].cites);
+        fputs("</span></li>\n", p->file);
     }
     fputs("</ul>\n", p->file);
 }
@@ -86,12 +101,12 @@ static void write_chart(as_page *p, const as_block *b)
     fprintf(p->file, "<div class=\"box\">%s</div></figure>\n", svg);
 }
 
-static void write_table(as_page *p, const as_block *b) { as_page_table(p, b->table, b->text); }
+static void write_table(as_page *p, const as_block *b) { as_page_table(p, b->table, b->of, b->text); }
 
 static void (*const writers[])(as_page *, const as_block *) = {
-    [AS_BLOCK_TEXT] = write_text,   [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,
-    [AS_BLOCK_CHART] = write_chart, [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs,
-    [AS_BLOCK_HERO] = write_facts,
+    [AS_BLOCK_TEXT] = write_text,   [AS_BLOCK_FACTS] = write_facts,         [AS_BLOCK_TABLE] = write_table,
+    [AS_BLOCK_CHART] = write_chart, [AS_BLOCK_FINDINGS] = write_findings,   [AS_BLOCK_KEYVALUES] = write_pairs,
+    [AS_BLOCK_HERO] = write_facts,  [AS_BLOCK_SENTENCES] = write_sentences, [AS_BLOCK_TREE] = as_page_tree,
 };
 
 static void block_write(as_page *p, const as_block *b)
@@ -103,15 +118,15 @@ static void block_write(as_page *p, const as_block *b)
 
 /* --- Sections --------------------------------------------------------------------------------------------- */
 
-/* The block of the next heading, or the end. */
+/* The block of the next heading or part, or the end. */
 static int section_end(const as_doc *d, int from)
 {
-    while (from < d->n_blocks && d->blocks[from].kind != AS_BLOCK_HEADING)
+    while (from < d->n_blocks && d->blocks[from].kind != AS_BLOCK_HEADING && d->blocks[from].kind != AS_BLOCK_PART)
         from++;
     return from;
 }
 
-/* What a closed section shows of itself: its gravest finding. */
+/* What a closed section shows: its most severe finding. */
 static const as_finding *gravest(const as_doc *d, int from, int end)
 {
     const as_finding *best = NULL;
@@ -148,7 +163,7 @@ static void section_write(as_page *p, const as_doc *d, int at, bool is_open)
     section_close(p);
 }
 
-/* How to have the numbers in other forms.  The verb is not told by the facts, so these are options for the command that was given. */
+/* How to get the numbers in other formats.  The facts do not name the verb, so these are options for the command that was given. */
 static void exports_write(as_page *p)
 {
     static const struct {
@@ -180,6 +195,22 @@ static void toc_entry(as_page *p, const char *key, const char *text)
     fputs("</a></li>\n", p->file);
 }
 
+static void toc_part(as_page *p, const char *text)
+{
+    fputs("<li class=\"part\">", p->file);
+    as_page_put(p, text);
+    fputs("</li>\n", p->file);
+}
+
+static void part_write(as_page *p, const as_block *b)
+{
+    fputs("<h2 class=\"part\" id=\"", p->file);
+    as_page_id(p, b->key);
+    fputs("\">", p->file);
+    as_page_put(p, b->text);
+    fputs("</h2>\n", p->file);
+}
+
 static void toc_write(as_page *p, const as_doc *d, bool has_rest)
 {
     fputs("<nav class=\"toc\" aria-label=\"Contents\"><h2>Contents</h2><ul>\n", p->file);
@@ -188,6 +219,8 @@ static void toc_write(as_page *p, const as_doc *d, bool has_rest)
     for (int i = 0; i < d->n_blocks; i++)
         if (d->blocks[i].kind == AS_BLOCK_HEADING)
             toc_entry(p, d->blocks[i].key, d->blocks[i].text);
+        else if (d->blocks[i].kind == AS_BLOCK_PART)
+            toc_part(p, d->blocks[i].text);
     toc_entry(p, "exports", "Exports");
     fputs("</ul><div class=\"acts\"><button type=\"button\" data-all=\"open\">Open all</button>"
           "<button type=\"button\" data-all=\"close\">Close all</button></div></nav>\n",
@@ -196,7 +229,7 @@ static void toc_write(as_page *p, const as_doc *d, bool has_rest)
 
 /* --- One run ------------------------------------------------------------------------------------------------ */
 
-/* Without a brief the page begins with the title and what stands before the first section. */
+/* Without a brief the page begins with the title and what comes before the first section. */
 static void head_write(as_page *p, const as_doc *d, const char *title, const char *when)
 {
     fputs("<header class=\"top\"><div><h1 id=\"", p->file);
@@ -237,6 +270,7 @@ static void run_write(as_page *p, const as_doc *d, const assay_facts *f, const a
     bool     has_brief = brief_is_wanted(s->sections) && as_brief_make(&b, f);
     int  first = section_end(d, 0), n_open = has_brief ? 0 : s->sections ? d->n_blocks : 1; /* what was asked for by name is open */
     bool has_rest = has_brief && first > 1;
+    p->doc = d, p->facts = f;
     p->failed |= b.failed;
     fputs("<article>\n", p->file);
     if (has_brief)
@@ -253,7 +287,10 @@ static void run_write(as_page *p, const as_doc *d, const assay_facts *f, const a
         section_close(p);
     }
     for (int i = first, n = 0; i < d->n_blocks; i = section_end(d, i + 1))
-        section_write(p, d, i, n++ < n_open);
+        if (d->blocks[i].kind == AS_BLOCK_PART)
+            part_write(p, &d->blocks[i]);
+        else
+            section_write(p, d, i, n++ < n_open);
     exports_write(p);
     fputs("</div></div>\n</article>\n", p->file);
     as_arena_drop(&b.arena);
@@ -296,7 +333,7 @@ static void legend_write(as_page *p)
             ASSAY_VERSION);
 }
 
-/* The style of the page, and a class per width in percent. */
+/* The style of the page, and one class per width in percent. */
 static const char *style_make(as_arena *arena)
 {
     as_text t = {0};

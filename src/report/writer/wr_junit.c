@@ -1,6 +1,6 @@
-/* wr_junit.c - a check as JUnit XML: a testcase a case, for every CI system that shows tests.
+/* wr_junit.c - a check as JUnit XML: one testcase per case, for every CI system that shows tests.
  *
- * A regression is a failure, a case that could not run is an error, one that could not be decided is skipped: never passed. */
+ * A regression is a failure, a case that could not run is an error, an undecided case is skipped, never passed. */
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void put_seconds(page *p, double value)
     fprintf(p->file, " time=\"%s\"", as_number(number, round(value * 1e6) / 1e6));
 }
 
-/* What the case is in JUnit's words; NULL: it passed. */
+/* JUnit's name for the status of the case; NULL: it passed. */
 static const char *element_of(const char *status)
 {
     static const struct {

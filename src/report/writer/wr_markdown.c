@@ -1,15 +1,15 @@
-/* wr_markdown.c - the document for a pull request: the numbers that answer and the verdict first, the rest folded away.
+/* wr_markdown.c - the document for a pull request: the main numbers and the verdict first, the rest folded.
  *
  * Tables are GitHub's.  Names come from anywhere, so whatever Markdown or a forge would act upon is disarmed: markup and HTML are
- * escaped, a mention calls nobody, an issue number links nowhere, a bar or a line break stays inside its cell.  A chart whose numbers
- * stand in a table is left to it; another one is drawn in characters. */
+ * escaped, a mention calls nobody, an issue number links nowhere, a bar or a line break stays inside its cell.  A chart whose
+ * numbers are in a table is left out; any other is drawn in characters. */
 #include <string.h>
 
 #include "base/text.h"
 #include "report/chart/draw.h"
 #include "report/pick.h"
 
-/* Up to so many sections stand open; with more, all but those that answer are folded. */
+/* Up to this many sections are open; with more, all but the main ones are folded. */
 enum { MAX_OPEN = 3 };
 static const char *const answers[] = {"verdict", "bench", "compare", "check", "sweep", "history", "noise"};
 
@@ -29,8 +29,8 @@ static const char *safe(char c)
     case '&': return "&amp;";
     case '<': return "&lt;";
     case '>': return "&gt;";
-    case '@': return "@<!-- -->";   /* else it calls somebody */
-    case '#': return "\\#<!-- -->"; /* else it is a heading, or an issue */
+    case '@': return "@<!-- -->";   /* otherwise it notifies somebody */
+    case '#': return "\\#<!-- -->"; /* otherwise it is a heading or an issue */
     default: return NULL;
     }
 }
@@ -126,6 +126,31 @@ static void write_findings(page *p, const as_block *b)
     fputs("\n", p->file);
 }
 
+static void write_sentences(page *p, const as_block *b)
+{
+    static const char *const marks[] = {
+        [AS_LEVEL_NOTE] = "ℹ️", [AS_LEVEL_GOOD] = "✅", [AS_LEVEL_WARN] = "⚠️", [AS_LEVEL_BAD] = "❌"};
+    for (int i = 0; i < b->n_sentences; i++) {
+        fprintf(p->file, "- %s ", marks[b->sentences[i].level]);
+        put(p, b->sentences[i].text);
+        if (*b->sentences[i].cites && strcmp(b->sentences[i].cites, "-")) {
+            fputs(" (", p->file);
+            put(p, b->sentences[i].cites);
+            fputs(")", p->file);
+        }
+        fputs("\n", p->file);
+    }
+    fputs("\n", p->file);
+}
+
+static void write_part(page *p, const as_block *b)
+{
+    fold_close(p);
+    fputs("## ", p->file);
+    put(p, b->text);
+    fputs("\n\n", p->file);
+}
+
 static void write_pairs(page *p, const as_block *b)
 {
     fputs("| | |\n|:--|:--|\n", p->file);
@@ -179,7 +204,8 @@ static void write_table(page *p, const as_block *b)
     fputs("\n", p->file);
 }
 
-/* Where no table holds its numbers, in characters.  Indented by four, not fenced: no name can end the block. */
+/* Draws the chart in characters where no table has its numbers.  Indented by four, not fenced, so that no name can end the
+ * block. */
 static void write_chart(page *p, const as_block *b)
 {
     bool        drawn = !b->chart->table && !b->chart->extra;
@@ -197,10 +223,19 @@ static void write_chart(page *p, const as_block *b)
 
 /* --- The writer --------------------------------------------------------------------------------------------- */
 
+static void write_tree(page *p, const as_block *b)
+{
+    const as_table *shown = as_tree_indent(&p->arena, b->table);
+    p->failed |= !shown;
+    if (shown)
+        write_table(p, &(as_block){.kind = AS_BLOCK_TABLE, .text = b->text, .table = shown});
+}
+
 static void (*const writers[])(page *, const as_block *) = {
-    [AS_BLOCK_TITLE] = write_title,       [AS_BLOCK_HEADING] = write_heading, [AS_BLOCK_TEXT] = write_text,
-    [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,     [AS_BLOCK_CHART] = write_chart,
-    [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs, [AS_BLOCK_HERO] = write_facts,
+    [AS_BLOCK_TITLE] = write_title,       [AS_BLOCK_HEADING] = write_heading,     [AS_BLOCK_TEXT] = write_text,
+    [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,         [AS_BLOCK_CHART] = write_chart,
+    [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs,     [AS_BLOCK_HERO] = write_facts,
+    [AS_BLOCK_PART] = write_part,         [AS_BLOCK_SENTENCES] = write_sentences, [AS_BLOCK_TREE] = write_tree,
 };
 
 static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,

@@ -46,7 +46,8 @@ static void put_right(const page *p, const char *text, int columns)
     fputs(text, p->file);
 }
 
-/* Words from column `indent` on, broken between them; the cursor is already at `at`.  A word too long for a line is cut into pieces. */
+/* Wraps words at the width, from column `indent` on; the cursor is already at `at`.  A word too long for a line is cut into
+ * pieces. */
 static void put_wrapped(page *p, const char *text, int indent, int at)
 {
     const char *word = as_clean_text(&p->arena, text);
@@ -150,7 +151,7 @@ static void write_facts(page *p, const as_block *b)
     }
 }
 
-static void write_findings(page *p, const as_block *b)
+static void finding_put(page *p, as_level level, const char *text)
 {
     static const struct {
         const char *mark, *colour;
@@ -158,12 +159,34 @@ static void write_findings(page *p, const as_block *b)
                   [AS_LEVEL_GOOD] = {"✓", "\x1b[32m"},
                   [AS_LEVEL_WARN] = {"!", "\x1b[1;33m"},
                   [AS_LEVEL_BAD] = {"✗", "\x1b[1;31m"}};
-    for (int i = 0; i < b->n_findings; i++) {
-        const as_finding *f = &b->findings[i];
-        spaces(p, INDENT);
-        fprintf(p->file, "%s%s%s ", paint(p, levels[f->level].colour), levels[f->level].mark, paint(p, PLAIN));
-        put_wrapped(p, f->text, INDENT + 2, INDENT + 2);
+    spaces(p, INDENT);
+    fprintf(p->file, "%s%s%s ", paint(p, levels[level].colour), levels[level].mark, paint(p, PLAIN));
+    put_wrapped(p, text, INDENT + 2, INDENT + 2);
+}
+
+static void write_findings(page *p, const as_block *b)
+{
+    for (int i = 0; i < b->n_findings; i++)
+        finding_put(p, b->findings[i].level, b->findings[i].text);
+}
+
+/* With the keys of what each sentence is made of. */
+static void write_sentences(page *p, const as_block *b)
+{
+    for (int i = 0; i < b->n_sentences; i++) {
+        const as_sentence *s = &b->sentences[i];
+        const char *text = *s->cites && strcmp(s->cites, "-") ? as_arena_printf(&p->arena, "%s [%s]", s->text, s->cites) : s->text;
+        finding_put(p, s->level, text ? text : s->text);
     }
+}
+
+static void write_part(page *p, const as_block *b)
+{
+    const char *text = as_text_cut(&p->arena, as_clean_text(&p->arena, b->text), p->width - 6);
+    fprintf(p->file, "\n%s══ %s ", paint(p, HEAD), text);
+    for (int i = as_text_columns(text) + 4; i < p->width; i++)
+        fputs("═", p->file);
+    fprintf(p->file, "%s\n", paint(p, PLAIN));
 }
 
 static void write_pairs(page *p, const as_block *b)
@@ -181,7 +204,7 @@ static void write_pairs(page *p, const as_block *b)
     }
 }
 
-/* What the table beside it says too is drawn only when its section was asked for by name. */
+/* A chart that repeats the table beside it is drawn only when its section was asked for by name. */
 static void write_chart(page *p, const as_block *b)
 {
     const as_chart *c = b->chart;
@@ -208,7 +231,7 @@ typedef struct grid {
     const char    **texts;
     int            *widths, *natural;
     bool           *is_number;
-} grid; /* natural: what the texts ask for */
+} grid; /* natural: the width of the texts */
 
 static const char *cell_of(page *p, const as_cell *c)
 {
@@ -238,7 +261,7 @@ static bool grid_make(page *p, const as_table *t, grid *g)
     return true;
 }
 
-/* Long words give way first: the widest text column shrinks until the table fits or all are short. */
+/* Long texts shrink first: the widest text column shrinks until the table fits or all are short. */
 static void grid_shrink(const page *p, grid *g)
 {
     for (;;) {
@@ -260,7 +283,7 @@ static void grid_shrink(const page *p, grid *g)
     }
 }
 
-/* The first column says which row it is, and so do modules: what was different stays so. */
+/* The first column and modules identify the row, so different names stay different when cut. */
 static bool is_names(const grid *g, int column)
 {
     return !g->is_number[column] && (!column || !strcmp(g->table->columns[column].key, "module"));
@@ -290,7 +313,7 @@ static void write_cell(page *p, const grid *g, int column, bool is_last, const c
         put_left(p, cut, is_last ? 0 : g->widths[column]);
 }
 
-/* A cell has no room for its reason, so the reasons stand below, each once. */
+/* A cell has no space for its reason, so the reasons follow below, each once. */
 static void write_reasons(page *p, const as_table *t)
 {
     const char *said[4];
@@ -310,7 +333,7 @@ static void write_reasons(page *p, const as_table *t)
         }
 }
 
-/* Columns [from, to) behind the first one, which is repeated so that rows can be told apart. */
+/* Columns [from, to) after the first one, which is repeated so that rows can be told apart. */
 static void write_columns(page *p, const grid *g, int from, int to)
 {
     const as_table *t = g->table;
@@ -344,7 +367,7 @@ static void write_table(page *p, const as_block *b)
             g.widths[from] = p->width - sum - 2;
         while (to < t->n_columns && (to == from || sum + g.widths[to] + 2 <= p->width))
             sum += g.widths[to++] + 2;
-        for (int c = from; c < to; c++) { /* what had to shrink for the whole may have room in its part */
+        for (int c = from; c < to; c++) { /* a column that shrank for the whole table may have space in its part */
             int more = g.natural[c] - g.widths[c];
             more = more > p->width - sum ? p->width - sum : more;
             if (!g.is_number[c] && more > 0)
@@ -358,12 +381,22 @@ static void write_table(page *p, const as_block *b)
     write_reasons(p, t);
 }
 
+/* Names are indented by their depth. */
+static void write_tree(page *p, const as_block *b)
+{
+    const as_table *shown = as_tree_indent(&p->arena, b->table);
+    p->failed |= !shown;
+    if (shown)
+        write_table(p, &(as_block){.kind = AS_BLOCK_TABLE, .text = b->text, .table = shown});
+}
+
 /* --- The writer ------------------------------------------------------------------------------------------- */
 
 static void (*const writers[])(page *, const as_block *) = {
-    [AS_BLOCK_TITLE] = write_title,       [AS_BLOCK_HEADING] = write_heading, [AS_BLOCK_TEXT] = write_text,
-    [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,     [AS_BLOCK_CHART] = write_chart,
-    [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs, [AS_BLOCK_HERO] = write_facts,
+    [AS_BLOCK_TITLE] = write_title,       [AS_BLOCK_HEADING] = write_heading,     [AS_BLOCK_TEXT] = write_text,
+    [AS_BLOCK_FACTS] = write_facts,       [AS_BLOCK_TABLE] = write_table,         [AS_BLOCK_CHART] = write_chart,
+    [AS_BLOCK_FINDINGS] = write_findings, [AS_BLOCK_KEYVALUES] = write_pairs,     [AS_BLOCK_HERO] = write_facts,
+    [AS_BLOCK_PART] = write_part,         [AS_BLOCK_SENTENCES] = write_sentences, [AS_BLOCK_TREE] = write_tree,
 };
 
 static assay_status write_doc(assay_env *env, const as_doc *const *docs, const assay_facts *const *facts, size_t n,

@@ -1,9 +1,9 @@
 /* wiring_picture.c - a wiring as SVG, as DOT and as a table of signs.
  *
  * Excitatory synapses are blue and end in an arrow, inhibitory ones are orange and end in a bar, as physiologists draw them: the
- * picture can be read without colours.  A neuron and what leaves it are one group, so that pointing at the neuron shows its
- * synapses alone. */
-#include "cli/wiring_picture.h"
+ * picture can be read without colours.  A neuron and its outgoing synapses are one group, so that pointing at the neuron shows
+ * only its synapses. */
+#include "lab/wiring_picture.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const struct {
 };
 static const char *const stroke_excitatory = "#2f6fd0", *const stroke_inhibitory = "#e0662a";
 
-/* Where everything stands. */
+/* The positions of everything. */
 typedef struct place {
     const as_wiring *w;
     double           x[N_COLUMNS], top, height, radius, opacity, stroke;
@@ -56,7 +56,7 @@ static void place_make(place *p, const as_wiring *w, int n_synapses)
         most = p->n[c] > most ? p->n[c] : most;
         n_used += p->n[c] > 0;
     }
-    /* Of a single layer the motor neurons are wired to each other, too: room for their bows. */
+    /* In a single layer the motor neurons are also wired to each other: leaves space for their curves. */
     double left = 70, right = w->n_layers == 1 ? 130 : 70;
     for (int c = 0; c < N_COLUMNS; c++)
         if (p->n[c])
@@ -84,7 +84,7 @@ static void put_dots(as_paint *paint, const char *letter, const dot *dots, int n
     }
 }
 
-/* The head, whose tip is at `to`, for a curve that comes from `from`. */
+/* The arrow head with its tip at `to`, for a curve that comes from `from`. */
 static void head_draw(as_paint *paint, dot from, dot to, bool excitatory, double size)
 {
     double length = hypot(to.x - from.x, to.y - from.y), ux = (to.x - from.x) / length, uy = (to.y - from.y) / length;
@@ -99,15 +99,15 @@ static void head_draw(as_paint *paint, dot from, dot to, bool excitatory, double
                  (dot[]){{to.x - 0.6 * size * uy, to.y + 0.6 * size * ux}, {to.x + 0.6 * size * uy, to.y - 0.6 * size * ux}}, 2);
 }
 
-/* One synapse as a path: rightward and leftward ones swing between the columns, those within a column bow out, to the left
- * when they go up, and one to itself is a loop. */
+/* One synapse as a path: rightward and leftward ones curve between the columns; those within a column bend outwards, to the left
+ * when they go up; a synapse to itself is a loop. */
 static void synapse_draw(as_paint *paint, const place *p, int column, int from, int to_column, int to, bool excitatory,
                          const char *tip)
 {
     dot    a = dot_of(p, column, from), b = dot_of(p, to_column, to), c1, c2;
     double r = p->radius + 1.5, size = fmin(7, p->radius * 0.75);
     if (column != to_column) {
-        /* They leave and arrive in a fan, so that the heads at one neuron can be told apart. */
+        /* Synapses leave and arrive fanned out, so that the heads at one neuron can be told apart. */
         double side = b.x > a.x ? 1 : -1, bend = fabs(b.x - a.x) * 0.36, turn = 1.1 * (b.y - a.y) / p->height;
         dot    from_centre = {side * cos(turn), sin(turn)};
         c1 = (dot){a.x + (r + bend) * side, a.y + 0.5 * bend * from_centre.y};
@@ -213,7 +213,7 @@ assay_status as_wiring_svg(assay_env *env, const as_wiring *w, const char *title
         snprintf(words, sizeof words, "%s, %d", columns[c].name, p.n[c]);
         as_paint_words(&paint, p.x[c], 52, "middle", "text", words);
     }
-    /* The columns from left to right: each one's neurons lie over the synapses that come to them. */
+    /* The columns from left to right: the neurons of each are drawn over their incoming synapses. */
     for (int c = 0; c < N_COLUMNS; c++)
         for (int i = 0; i < p.n[c]; i++)
             neuron_draw(&paint, &p, c, p.first[c] + i);
