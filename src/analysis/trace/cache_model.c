@@ -30,9 +30,9 @@ static bool reuses(const as_trace_step *s)
 /* Kernels that walk a sequence read their weights once per step of it. */
 static bool is_cell(const as_trace_step *s)
 {
-    static const char *const ops[] = {"CfC", "LTC", "LSTM", "GRU", "RNN"};
+    static const char *const ops[] = {"CfC", "Cfc", "LTC", "Ltc", "LSTM", "GRU", "RNN"};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (!strncmp(s->op ? s->op : "", ops[i], strlen(ops[i])))
+        if (strstr(s->op ? s->op : "", ops[i]))
             return true;
     return false;
 }
