@@ -82,7 +82,7 @@ SO_FLAGS := -shared -Wl,-soname,$(SONAME)
 endif
 LINK     := $(COMPILER) $(SANFLAGS) $(LDFLAGS)
 
-LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o $(BUILD)/gen/page.o $(BUILD)/gen/glossary.o
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o $(BUILD)/gen/page.o $(BUILD)/gen/profiles.o $(BUILD)/gen/glossary.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/verbs.o
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
 $(shell mkdir -p $(sort $(dir $(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ))) $(BUILD)/bench)
@@ -146,6 +146,10 @@ $(BUILD)/gen/verbs.c: FORCE
 PAGE     := src/report/writer/page
 $(BUILD)/gen/page.c: $(PAGE).css $(PAGE).js tools/embed
 	@tools/embed $@ report/writer/html.h as_page_style=$(PAGE).css as_page_script=$(PAGE).js
+# Requirement profiles are data that users may copy and change; the program carries those that it knows by name.
+PROFILES := $(sort $(wildcard data/profiles/*.json))
+$(BUILD)/gen/profiles.c: $(PROFILES) tools/embed-files
+	@tools/embed-files $@ lab/require.h as_profile_file as_profile_files $(PROFILES)
 # Reports explain their words by the same list that the texts are checked against.
 $(BUILD)/gen/glossary.c: docs/words.md tools/glossary
 	@tools/glossary $@ docs/words.md
@@ -255,13 +259,16 @@ install-files:
 	ln -sf $(SONAME) $(TO)/lib/$(SHARED)
 	install -m 644 include/assay.h include/assay_arm.h $(TO)/include/
 	install -m 644 $(MAN) $(TO)/share/man/man1/
+	install -d $(TO)/share/assay/profiles
+	install -m 644 $(PROFILES) $(TO)/share/assay/profiles/
 	@{ printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include\n\n' '$(PREFIX)'; \
 	    printf 'Name: assay\nDescription: a performance laboratory for neural networks\nVersion: %s\n' '$(VERSION)'; \
 	    printf 'Requires.private: %s\nLibs: -L$${libdir} -lassay\nLibs.private: %s\nCflags: -I$${includedir}\n' \
 	    '$(PACKAGES)' '$(SYS_LIBS)'; } >$(TO)/lib/pkgconfig/assay.pc
 uninstall:
 	rm -f $(TO)/bin/assay $(addprefix $(TO)/lib/,libassay.a $(SONAME) $(SHARED) pkgconfig/assay.pc) \
-	    $(addprefix $(TO)/include/,assay.h assay_arm.h) $(addprefix $(TO)/share/man/man1/,$(notdir $(MAN))) $(addprefix $(TO)/,$(WORDS))
+	    $(addprefix $(TO)/include/,assay.h assay_arm.h) $(addprefix $(TO)/share/man/man1/,$(notdir $(MAN))) $(addprefix $(TO)/,$(WORDS)) \
+	    $(addprefix $(TO)/share/assay/profiles/,$(notdir $(PROFILES)))
 
 .PHONY: deb
 deb:

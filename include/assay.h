@@ -125,7 +125,7 @@ assay_status assay_export(assay_env *env, const assay_model *model, const assay_
 
 /* The devices that a plan can use here and how fast each can be at most: a table "devices", and the known limits as facts such as
  * "limits.cpu.read.dram.t1".  Options: measure (measures the limits and keeps the best ever seen), device (limits of this device
- * alone), threads. */
+ * alone), threads, require (a requirement profile: adds a table "rows" of verdicts and the number "require.failed"). */
 assay_status assay_devices(assay_env *env, const assay_options *options, assay_facts **out);
 /* `spec` is for example "cpu", "opencl:0" or "null:gemm=5us"; `threads` is the number of CPU threads.  Any number of plans may use
  * an open device, at the same time and from any thread; the device keeps no reference to the env. */
@@ -219,6 +219,36 @@ assay_status assay_profile(assay_env *env, const assay_plan *plan, const assay_o
 /* The same from a model to facts, as the verb `profile` does it: option compile=both adds what compiling gains, option winograd
  * adds its error. */
 assay_status assay_profile_model(assay_env *env, const assay_model *model, const assay_options *options, assay_facts **out);
+/* A function of your own, measured in place of a model's plan, by the same loop: the `forward_fn` of profiling guides. */
+typedef struct assay_forward {
+    const char *name;       /* "decode step" */
+    void (*run)(void *arg); /* one call */
+    void    *arg;
+    uint64_t items;        /* that one call does; 0: the option batch */
+    double   flops, bytes; /* of one call, as you state them; both 0: the model's, or without a model not known */
+} assay_forward;
+
+/* The profile under the keys of profiling guides (docs/profile-keys.md): "profile.compute.tflops", "profile.memory.peak_usage" ...  Each call
+ * measures the model, or `forward` when it is not NULL (the model may then be NULL), and gives the facts of assay_profile_model() with the keys of
+ * its section alone.  Every key is there: what this machine cannot give is unavailable, with the reason.  Further options: batches,
+ * enable-ne, track-unified, track-bandwidth, counters. */
+assay_status assay_profile_compute(assay_env *env, const assay_model *model, const assay_forward *forward,
+                                   const assay_options *options, assay_facts **out);
+assay_status assay_profile_memory(assay_env *env, const assay_model *model, const assay_forward *forward,
+                                  const assay_options *options, assay_facts **out);
+assay_status assay_profile_hardware(assay_env *env, const assay_model *model, const assay_forward *forward,
+                                    const assay_options *options, assay_facts **out);
+/* Sections compute, memory and stream (kernels and transfers), of 100 runs unless option runs or time is set; nothing is measured but the runs. */
+assay_status assay_quick_profile(assay_env *env, const assay_model *model, const assay_forward *forward,
+                                 const assay_options *options, assay_facts **out);
+/* Measures again every interval (option interval, 1 s) and hands fresh facts of all sections to `update`, which may keep nothing of them, until it
+ * returns false, the time of option time, if set, is over, or the env is cancelled (then CANCELLED).  Nothing is stored. */
+typedef bool (*assay_update)(void *arg, const assay_facts *facts);
+assay_status assay_profile_realtime(assay_env *env, const assay_model *model, const assay_forward *forward,
+                                    const assay_options *options, assay_update update, void *arg);
+/* Every key there is: count i up from 0 until it returns false.  `how` says in one line how it is had. */
+bool assay_profile_key(size_t i, const char **section, const char **key, const char **unit, const char **how);
+
 void         assay_trace_free(assay_trace *trace);
 assay_status assay_trace_save(assay_env *env, const assay_trace *trace, const char *path);
 assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **out);

@@ -103,6 +103,7 @@ assay_facts *as_facts_new(assay_env *env); /* NULL: no memory */
 /* Ends the filling: *out gets the facts; after a failure they are freed and the first failure is returned. */
 assay_status   as_facts_done(assay_facts *f, assay_facts **out);
 as_fact_group *as_facts_group(assay_facts *f, const char *key, const char *label);
+void           as_facts_group_drop(assay_facts *f, const char *key); /* forgets a group; pointers to groups do not hold */
 void           as_facts_add(assay_facts *f, as_fact_group *g, const char *key, const char *label, assay_metric metric);
 /* columns: "key|label" each, NULL-terminated. */
 as_table *as_facts_table(assay_facts *f, as_fact_group *g, const char *key, const char *label, const char *const *columns);

@@ -155,6 +155,16 @@ as_fact_group *as_facts_group(assay_facts *f, const char *key, const char *label
     return g;
 }
 
+void as_facts_group_drop(assay_facts *f, const char *key)
+{
+    const as_fact_group *g = group_of(f, key);
+    if (!g)
+        return;
+    size_t at = (size_t)(g - f->groups), after = (size_t)f->n_groups - at - 1;
+    memmove(&f->groups[at], &f->groups[at + 1], after * sizeof *f->groups);
+    f->n_groups--;
+}
+
 /* Arrays move when they grow: what is written through an old pointer would be lost. */
 static bool is_current(assay_facts *f, const as_fact_group *g, const char *what, const char *key)
 {

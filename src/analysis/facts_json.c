@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "analysis/trace/profile_keys.h"
 #include "trace/trace_json.h"
 
 #define SCHEMA     AS_FACTS_SCHEMA
@@ -128,6 +129,33 @@ static void group_write(const as_fact_group *g, as_json *w)
     as_json_object_end(w);
 }
 
+/* "profile": {"compute": {"tflops": metric}}: the groups "profile.*" once more, by the names and the nesting that profiling guides use. */
+static void profile_write(const assay_facts *f, as_json *w)
+{
+    const size_t n = strlen(AS_PROFILE_PREFIX);
+    bool         begun = false;
+    for (int i = 0; i < f->n_groups; i++) {
+        const as_fact_group *g = &f->groups[i];
+        if (strncmp(g->key, AS_PROFILE_PREFIX, n))
+            continue;
+        if (!begun) {
+            as_json_key(w, "profile");
+            as_json_object(w);
+        }
+        begun = true;
+        as_json_key(w, g->key + n);
+        as_json_object(w);
+        for (int k = 0; k < g->n_facts; k++) {
+            const char *dot = strrchr(g->facts[k].key, '.');
+            as_json_key(w, dot ? dot + 1 : g->facts[k].key);
+            as_json_metric(w, &g->facts[k].metric);
+        }
+        as_json_object_end(w);
+    }
+    if (begun)
+        as_json_object_end(w);
+}
+
 assay_status as_facts_write(assay_env *env, const assay_facts *f, as_json *w)
 {
     AS_TRY(as_facts_check(env, f)); /* before the first byte, so that no half document is written */
@@ -144,6 +172,7 @@ assay_status as_facts_write(assay_env *env, const assay_facts *f, as_json *w)
     for (int i = 0; i < f->n_groups; i++)
         group_write(&f->groups[i], w);
     as_json_object_end(w);
+    profile_write(f, w);
     if (f->n_trials) {
         as_json_key(w, "trials");
         as_json_array(w);
@@ -546,7 +575,7 @@ static assay_status trials_read(reader *r, json_t *trials)
 
 static assay_status run_read(reader *r, json_t *root)
 {
-    static const char *const keys[] = {"schema", "title", "notes", "groups", "trials", NULL};
+    static const char *const keys[] = {"schema", "title", "notes", "groups", "profile", "trials", NULL};
     const char              *schema, *title;
     if (!json_is_object(root))
         return complain(r, "expected an object, found %s", type_name(root));
@@ -559,6 +588,9 @@ static assay_status run_read(reader *r, json_t *root)
     AS_TRY(text_read(r, root, "title", false, &title));
     AS_TRY(notes_read(r, json_object_get(root, "notes")));
     AS_TRY(groups_read(r, json_object_get(root, "groups")));
+    if (json_object_get(root, "profile") &&
+        !json_is_object(json_object_get(root, "profile"))) /* the groups say the same: it is not read */
+        return complain(r, "\"profile\": expected an object, found %s", type_name(json_object_get(root, "profile")));
     AS_TRY(trials_read(r, json_object_get(root, "trials")));
     r->facts->title = as_facts_keep(r->facts, title);
     return r->facts->status;

@@ -26,6 +26,19 @@ const char *assay_status_text(assay_status status)
     return (unsigned)status < ASSAY_N_STATUS ? status_texts[status] : "unknown status";
 }
 
+bool as_without(const char *rung)
+{
+    size_t n = strlen(rung);
+    for (const char *at = getenv("ASSAY_WITHOUT"); at && *at;) {
+        size_t length = strcspn(at, ",");
+        if (length == n && !strncmp(at, rung, n))
+            return true;
+        at += length;
+        at += *at == ',';
+    }
+    return false;
+}
+
 /* ASSAY_CLOCK forces a clock: tests use the fake one, and a user in doubt the monotonic one. */
 static void clock_choose(as_clock *clock)
 {
@@ -36,6 +49,9 @@ static void clock_choose(as_clock *clock)
     } else if (name && !strcmp(name, "monotonic")) {
         as_clock_open_monotonic(clock);
         clock->why = "ASSAY_CLOCK asks for it";
+    } else if (as_without("tsc")) {
+        as_clock_open_monotonic(clock);
+        clock->why = "ASSAY_WITHOUT takes the CPU's own counter away";
     } else {
         as_clock_open(clock);
         if (name && *name) /* there is no env yet to hold a message, and a typing error must not go unnoticed */

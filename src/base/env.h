@@ -77,4 +77,8 @@ static inline bool as_cancelled(assay_env *env) { return atomic_load_explicit(&e
 
 #define AS_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Whether the environment variable ASSAY_WITHOUT takes this way of measuring away ("pmu,psi"), as on a machine that lacks it: for tests of what
+ * assay then does instead.  docs/sensors.md lists the words; as_sensors_open() refuses others. */
+bool as_without(const char *rung);
+
 #endif

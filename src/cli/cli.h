@@ -13,7 +13,8 @@
 typedef struct as_cli {
     assay_env           *env;
     const assay_options *options;
-    const char         **args; /* what is not an option */
+    assay_options       *own_options; /* the same, for --preset alone, which sets what the user did not */
+    const char         **args;        /* what is not an option */
     int                  n_args;
     int                  exit_code; /* of a verb that succeeded and has a verdict: 1, 3 or 4; see main.c */
     bool                 quiet;     /* --quiet: no progress, no "wrote FILE", of a basic report its answer alone */

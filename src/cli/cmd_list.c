@@ -121,6 +121,8 @@ static const struct topic {
     {"devices", {"name", "state", "text"}, list_call, true},
     {"kernels", {"name", "op", "rank", "why", "isa"}, list_call, true},
     {"sensors", {"name", "unit", "state", "source"}, list_call, true},
+    {"profiles", {"name", "level", "preset", "text"}, list_call, true},
+    {"keys", {"name", "unit", "at best", "how"}, list_call, true},
     {"verbs", {"name", "summary"}, list_verbs, true},
     {"options", {"verb", "option", "value", "example", "help"}, list_options, false},
     {"aliases", {"name", "stands for", "kind"}, list_call, false},
@@ -194,7 +196,7 @@ static assay_status run(as_cli *cli)
         const char *near = as_nearest(cli->args[0], words);
         return as_fail(
             cli->env, ASSAY_NOT_FOUND,
-            "nothing to list under '%s'%s%s%s: ops, models, params MODEL, devices, kernels, sensors, verbs, options or aliases",
+            "nothing to list under '%s'%s%s%s: ops, models, params MODEL, devices, kernels, sensors, profiles, keys, verbs, options or aliases",
             cli->args[0], near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
     }
     if (as_options_is_set(cli->options, "onnx") && (!only || strcmp(only->name, "ops")))
@@ -225,8 +227,8 @@ static assay_status run(as_cli *cli)
 
 const as_verb as_cmd_list = {
     .name = "list",
-    .summary = "models, operators, devices, kernels, sensors, options, other names",
-    .usage = "[ops|models|params MODEL|devices|kernels|sensors|verbs|options|aliases] [options]",
+    .summary = "models, operators, devices, kernels, sensors, requirement profiles, keys, options",
+    .usage = "[ops|models|params MODEL|devices|kernels|sensors|profiles|keys|verbs|options|aliases] [options]",
     .details =
         "Without a topic it counts what there is; --all lists all of it.  `list params MODEL` shows the keys that a built-in network takes, and its\n"
         "inputs and parameters by name.",
@@ -234,7 +236,7 @@ const as_verb as_cmd_list = {
     .group = AS_VERBS_HOUSE,
     .order = 1,
     .takes = AS_ARG_WORD,
-    .words = "ops models params devices kernels sensors verbs options aliases",
+    .words = "ops models params devices kernels sensors profiles keys verbs options aliases",
     .min_args = 0,
     .max_args = 2,
     .options = AS_OPTIONS("onnx", "all", "json"),

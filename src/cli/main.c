@@ -116,7 +116,7 @@ static int verb_main(const as_verb *verb, int argc, char **argv)
     assay_status   status = cli.args ? assay_env_new(&cli.env) : ASSAY_NO_MEMORY;
     if (status == ASSAY_OK)
         status = assay_options_new(cli.env, &options);
-    cli.options = options;
+    cli.options = cli.own_options = options;
     if (status == ASSAY_OK)
         status = as_arguments_read(&cli, options, verb, argc, argv, &help);
     cli.quiet = status == ASSAY_OK && as_options_flag(options, "quiet");

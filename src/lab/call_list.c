@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "analysis/trace/profile_keys.h"
 #include "backend/backend.h"
 #include "backend/cpu/kernel.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "base/plugs.h"
 #include "base/text.h"
+#include "lab/require.h"
 #include "model/model.h"
 #include "model/onnx/onnx.h"
 #include "report/report.h"
@@ -81,6 +83,33 @@ static assay_status list_models(const lister *l)
         char name[40];
         snprintf(name, sizeof name, "FILE%s", as_fmt_table[i]->suffix);
         row(l, (const char *[]){name, as_fmt_table[i]->help});
+    }
+    return ASSAY_OK;
+}
+
+/* Requirement profiles that are known by name. */
+static assay_status list_profiles(const lister *l)
+{
+    for (const as_profile_file *p = as_profile_files; p->name; p++) {
+        as_requirements *r;
+        char             preset[64] = "no preset";
+        AS_TRY(as_requirements_load(l->env, p->name, &r));
+        if (r->preset.is_set)
+            snprintf(preset, sizeof preset, "batch %lld", (long long)r->preset.batch);
+        row(l, (const char *[]){p->name, r->level, preset, r->text});
+        as_requirements_free(r);
+    }
+    return ASSAY_OK;
+}
+
+/* The keys of profiling guides. */
+static assay_status list_keys(const lister *l)
+{
+    for (size_t i = 0; i < as_n_profile_keys; i++) {
+        const as_profile_key *k = &as_profile_keys[i];
+        char                  name[64];
+        snprintf(name, sizeof name, "%s.%s", k->section, k->key);
+        row(l, (const char *[]){name, k->unit, as_key_class_text(k->class), k->how});
     }
     return ASSAY_OK;
 }
@@ -202,6 +231,8 @@ static const struct topic {
     {"devices", "Devices", {"name|name", "state|state", "text|text"}, list_devices, false},
     {"kernels", "Kernels", {"name|name", "op|op", "rank|rank", "why|why", "isa|isa"}, list_kernels, false},
     {"sensors", "Sensors", {"name|name", "unit|unit", "state|state", "source|source"}, list_sensors, false},
+    {"profiles", "Requirement profiles", {"name|name", "level|level", "preset|preset", "text|text"}, list_profiles, false},
+    {"keys", "Profile keys", {"name|name", "unit|unit", "at best|at best", "how|how"}, list_keys, false},
     {"aliases", "Other names", {"name|name", "stands for|stands for", "kind|kind"}, list_aliases, false},
 };
 

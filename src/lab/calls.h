@@ -18,7 +18,7 @@
 #define AS_BASELINE_BIN_KEYS "bin", "description", "budget", "timeout", "seed", "store"
 #define AS_STORE_KEYS    "store"
 #define AS_HISTORY_KEYS  "cross-machine", "store"
-#define AS_DEVICES_KEYS  "measure", "device", "threads"
+#define AS_DEVICES_KEYS  "measure", "device", "threads", "require"
 #define AS_SELFTEST_KEYS "stats", "full", "cells", "seed", "state"
 #define AS_NOISE_KEYS    "seed", "budget", "store"
 #define AS_RECORD_KEYS   "pid", "rate", "call-graph", "time", "trace", "store"

@@ -8,6 +8,7 @@
 #include "base/stage.h"
 #include "base/text.h"
 #include "lab/calls.h"
+#include "lab/require.h"
 #include "lab/tell.h"
 #include "roof/roof.h"
 
@@ -250,7 +251,31 @@ static void limits_write(as_json *w, const as_roofs *roofs)
     as_json_object_end(w);
 }
 
-void as_devices_json(const as_devices *t, FILE *file)
+static void requirements_write(as_json *w, const as_requirements *r)
+{
+    as_json_key(w, "requirements");
+    as_json_object(w);
+    as_json_key_text(w, "name", r->name);
+    as_json_key_text(w, "level", r->level);
+    as_json_key(w, "rows");
+    as_json_array(w);
+    for (int i = 0; i < r->n_rows; i++) {
+        const as_requirement *asked = &r->rows[i];
+        as_json_object(w);
+        as_json_key_text(w, "key", asked->key);
+        as_json_key_text(w, "direction", asked->is_floor ? "floor" : "budget");
+        as_json_key_f64(w, "required", asked->required);
+        as_json_key_f64(w, "found", asked->found);
+        as_json_key_text(w, "unit", asked->unit);
+        as_json_key_text(w, "verdict", as_row_verdict_text(asked->verdict));
+        as_json_key_text(w, "why", asked->why);
+        as_json_object_end(w);
+    }
+    as_json_array_end(w);
+    as_json_object_end(w);
+}
+
+void as_devices_json(const as_devices *t, const as_requirements *required, FILE *file)
 {
     as_json w;
     char    when[AS_DATE_BYTES];
@@ -279,6 +304,8 @@ void as_devices_json(const as_devices *t, FILE *file)
         as_json_object_end(&w);
     }
     as_json_array_end(&w);
+    if (required)
+        requirements_write(&w, required);
     as_json_object_end(&w);
     as_json_finish(&w);
 }
@@ -323,9 +350,18 @@ assay_status as_devices_facts(assay_env *env, const as_devices *t, assay_facts *
 
 assay_status assay_devices(assay_env *env, const assay_options *options, assay_facts **out)
 {
-    as_devices *t;
-    AS_TRY(as_devices_ask(env, options, &t));
-    assay_status status = as_devices_facts(env, t, out);
-    as_devices_free(t);
+    as_devices      *t;
+    as_requirements *required = NULL;
+    const char      *require = as_options_text(options, "require");
+    if (require)
+        AS_TRY(as_requirements_load(env, require, &required));
+    assay_status status = as_devices_ask(env, options, &t);
+    if (status == ASSAY_OK) {
+        status = as_devices_facts(env, t, out);
+        as_devices_free(t);
+    }
+    if (status == ASSAY_OK && required)
+        as_require_judge(required, *out);
+    as_requirements_free(required);
     return status;
 }

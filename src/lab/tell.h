@@ -3,6 +3,7 @@
 #ifndef AS_LAB_TELL_H
 #define AS_LAB_TELL_H
 
+#include "lab/require.h"
 #include "plan/plan.h"
 #include "report/brief.h"
 #include "run/stream.h"
@@ -26,7 +27,8 @@ assay_status              as_devices_ask(assay_env *env, const assay_options *op
 void                      as_devices_free(as_devices *t);
 void                      as_devices_print(const as_devices *t, FILE *file);
 assay_status              as_devices_facts(assay_env *env, const as_devices *t, assay_facts **out);
-void                      as_devices_json(const as_devices *t, FILE *file); /* "assay.devices/2" */
+/* "assay.devices/2"; required: judged rows that go with it, or NULL. */
+void as_devices_json(const as_devices *t, const as_requirements *required, FILE *file);
 
 /* What can be measured here, what cannot, and why (the verb `doctor`): on one screen, or all of it. */
 assay_status as_doctor_brief(assay_env *env, as_brief *b);

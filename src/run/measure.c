@@ -484,7 +484,7 @@ assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_r
     r.reads_cpu = !r.fake && plan->n_devices == 1 && plan->devices[0]->n_threads == 1;
     chores     c = {.r = &r};
     as_pinning pinning = {0};
-    AS_TRY(as_sensors_open(env, settings->sensors, &c.sensors));
+    AS_TRY(as_run_sensors_open(env, settings, &c.sensors));
     if (settings->pin)
         as_pinning_do(&pinning, plan->devices[0], &r.arena);
     pin_note(trace, &pinning);

@@ -69,8 +69,7 @@ static assay_status roofs_add(assay_env *env, const assay_plan *plan, const as_r
     as_stage_after(env, settings->n_runs ? 0 : (double)settings->time_ns * 1.1e-9);
     if (settings->roofs == AS_RUN_ROOFS_OFF)
         return ASSAY_OK;
-    AS_TRY(as_roofs_add(env, settings->roofs == AS_RUN_ROOFS_MEASURE ? AS_ROOFS_MEASURE : AS_ROOFS_AUTO, &how, plan->devices,
-                        plan->n_devices, t));
+    AS_TRY(as_roofs_add(env, as_run_roofs_how(settings->roofs), &how, plan->devices, plan->n_devices, t));
     if (walked)
         bytes_note(t, as_resident_peak_reset() ? AS_METRIC_LIMITS_APART : AS_METRIC_LIMITS, (double)walked);
     return ASSAY_OK;
@@ -111,39 +110,54 @@ static assay_status profile(assay_env *env, const assay_plan *plan, const as_run
     }
     AS_TRY(roofs_add(env, plan, settings, t));
     as_stage_after(env, 0);
+    if (settings->asks_ne)
+        as_trace_add_metric(t, &(as_trace_metric){.name = AS_METRIC_ASKED_NE, .unit = "1", .value = 1});
+    if (settings->tracks_unified && !as_resident_peak_reset())
+        as_trace_add_note(t, "run.track_unified", "the system cannot count the peak anew: it is that of the whole process");
     return as_run_measure(env, instance, settings, t);
+}
+
+/* Takes the trace: it is the caller's when something was measured, and freed otherwise. */
+static assay_status profile_into(assay_env *env, assay_instance *instance, double program, const as_run_settings *settings,
+                                 uint64_t seed, assay_trace *t, assay_trace **out)
+{
+    bytes_note(t, AS_METRIC_PROGRAM, program);
+    assay_status status = profile(env, instance->plan, settings, seed, instance, t);
+    if (status == ASSAY_OK || status == ASSAY_CANCELLED)
+        *out = t;
+    else
+        assay_trace_free(t);
+    return status;
 }
 
 assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
                             assay_trace **out)
 {
-    assay_instance *instance;
+    assay_instance *instance = NULL;
     assay_trace    *t;
     double          program = as_resident_bytes();
     as_plan_clock(env, plan);
     AS_TRY(as_trace_new_arms(env, plan->model->name, 1, &t)); /* before anything is allocated: the record begins with that */
     assay_status status = assay_instance_new(env, plan, &instance);
-    if (status != ASSAY_OK) {
-        assay_trace_free(t);
-        return status;
-    }
-    if (!as_instance_watch(instance))
+    if (status == ASSAY_OK && !as_instance_watch(instance))
         status = as_fail(env, ASSAY_NO_MEMORY, "run: not enough memory to stamp the transfers of the set-up");
-    if (status == ASSAY_OK) {
-        bytes_note(t, AS_METRIC_PROGRAM, program);
-        status = profile(env, plan, settings, seed, instance, t);
-        if (status == ASSAY_OK || status == ASSAY_CANCELLED)
-            *out = t;
-        else
-            assay_trace_free(t);
-    } else {
+    if (status == ASSAY_OK)
+        status = profile_into(env, instance, program, settings, seed, t, out);
+    else
         assay_trace_free(t);
-    }
     assay_instance_free(instance);
     return status;
 }
 
-/* One set of options goes through load, build and profile; the last refuses an option that none of the three takes. */
+assay_status as_run_profile_on(assay_env *env, assay_instance *instance, const as_run_settings *settings, uint64_t seed,
+                               assay_trace **out)
+{
+    assay_trace *t;
+    AS_TRY(as_trace_new_arms(env, instance->plan->model->name, 1, &t));
+    return profile_into(env, instance, as_resident_bytes(), settings, seed, t, out);
+}
+
+/* One bag of options goes through load, build and profile: what none of the three takes is refused by the last. */
 static assay_status options_check(assay_env *env, const assay_options *options)
 {
     const as_option_member *const tables[] = {as_run_members, as_plan_members, as_model_members};

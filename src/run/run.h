@@ -9,7 +9,9 @@
 #include "roof/roof.h"
 #include "sensor/sensor.h"
 
-typedef enum as_run_roofs { AS_RUN_ROOFS_OFF, AS_RUN_ROOFS_AUTO, AS_RUN_ROOFS_MEASURE } as_run_roofs;
+/* LOOK is not a choice of the option: it takes the limits that are known and measures none. */
+typedef enum as_run_roofs { AS_RUN_ROOFS_OFF, AS_RUN_ROOFS_AUTO, AS_RUN_ROOFS_MEASURE, AS_RUN_ROOFS_LOOK } as_run_roofs;
+as_roofs_how as_run_roofs_how(as_run_roofs roofs);
 
 /* What the planner counted for the same plan with one option changed. */
 typedef struct as_run_planned {
@@ -30,7 +32,10 @@ typedef struct as_run_settings {
     uint32_t       kept_runs;                   /* runs whose spans are kept, spread over the measurement; totals cover all runs */
     as_run_planned planned[AS_RUN_MAX_PLANNED]; /* go into the trace, for the analysis of memory */
     int            n_planned;
-    as_run_roofs   roofs; /* whether a CPU's limits go into the trace, and how to get them */
+    bool           asks_ne;          /* record that the Neural Engine was asked for */
+    bool           tracks_unified;   /* count the peak of the process anew where measuring begins */
+    bool           tracks_bandwidth; /* read the memory controller's count, too */
+    as_run_roofs   roofs;            /* whether a CPU's limits go into the trace, and how to get them */
 } as_run_settings;
 
 extern const as_option_member as_run_members[];
@@ -57,9 +62,24 @@ assay_status as_run_measure(assay_env *env, assay_instance *instance, const as_r
 assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run_settings *settings, uint64_t seed,
                             assay_trace **out);
 
-/* Measures the error of --winograd: builds the same plan without it, runs it on the inputs of an instance that has run, and gives
- * the largest difference of any output, relative where an output is large (as_view_error).  options: those of the instance's
- * plan. */
+/* Again with the same instance, which keeps its memory and its packed weights: a new trace.  As as_run_profile() otherwise. */
+assay_status as_run_profile_on(assay_env *env, assay_instance *instance, const as_run_settings *settings, uint64_t seed,
+                               assay_trace **out);
+
+/* A function of the caller's own, measured by the same loop.  What it does is what the caller states. */
+typedef struct as_function {
+    const char *name;
+    void (*run)(void *arg);
+    void       *arg;
+    uint64_t    items; /* of one call; 0: not stated */
+    uint64_t    flops, bytes;
+    const char *stated; /* where flops and bytes come from; NULL: nobody stated them */
+} as_function;
+/* On CANCELLED *out holds what was measured, as as_run_profile(). */
+assay_status as_run_function(assay_env *env, const as_function *function, const as_run_settings *settings, assay_trace **out);
+
+/* --winograd, measured: builds the same plan without it, runs it on the inputs of an instance that has run, and gives the largest
+ * difference of any output, relative where an output is large (as_view_error).  options: those of the instance's plan. */
 assay_status as_run_winograd_error(assay_env *env, const assay_instance *instance, const as_plan_options *options, double *error);
 /* The same on random inputs by seed, as the note "winograd.error" of a trace. */
 assay_status as_run_winograd_note(assay_env *env, const assay_plan *plan, const as_plan_options *options, uint64_t seed,

@@ -30,7 +30,10 @@ typedef struct as_runner {
 /* The most samples that the loop asks for at once. */
 enum { AS_BLOCK_MAX_SAMPLES = 1024 };
 
-/* The time now, in ticks of the trace. */
+/* The sensors that the settings ask for. */
+assay_status as_run_sensors_open(assay_env *env, const as_run_settings *s, as_sensors **out);
+
+/* Ticks of now, as the trace counts them. */
 uint64_t as_runner_now(const as_runner *r);
 /* Allocations of its devices so far. */
 uint64_t as_runner_allocs(const as_runner *r);

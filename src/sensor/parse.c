@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,10 +72,11 @@ bool as_stat_steal_ticks(const char *text, uint64_t *out_ticks)
 
 double as_steal_ns(void)
 {
-    char     text[512]; /* the line of all CPUs comes first */
+    char     text[512], path[1024]; /* the line of all CPUs comes first */
     uint64_t ticks;
     long     hertz = sysconf(_SC_CLK_TCK);
-    if (hertz <= 0 || !as_file_small("/proc/stat", text, sizeof text) || !as_stat_steal_ticks(text, &ticks))
+    if (hertz <= 0 || !as_file_small(as_system_path("steal", "/proc/stat", path, sizeof path), text, sizeof text) ||
+        !as_stat_steal_ticks(text, &ticks))
         return NAN;
     return (double)ticks * (1e9 / (double)hertz);
 }
@@ -175,6 +177,49 @@ bool as_list_has(const char *list, const char *word)
         if ((s == list || s[-1] == ' ') && (!s[n] || s[n] == ' '))
             return true;
     return false;
+}
+
+bool as_replays(void)
+{
+    const char *root = getenv("ASSAY_REPLAY");
+    return root && *root;
+}
+
+const char *as_system_path(const char *rung, const char *path, char *buf, size_t size)
+{
+    const char *root = as_replays() ? getenv("ASSAY_REPLAY") : "";
+    snprintf(buf, size, "%s%s", as_without(rung) ? "/nonexistent" : root, path);
+    return buf;
+}
+
+bool as_system_i64(const char *rung, const char *path, unsigned n, int64_t *out)
+{
+    char  where[1024], text[4096];
+    char *line = text;
+    if (!as_file_small(as_system_path(rung, path, where, sizeof where), text, sizeof text))
+        return false;
+    for (char *next; as_replays() && n && (next = strchr(line, '\n')); n--)
+        line = next + 1;
+    if (as_replays())
+        line[strcspn(line, "\n")] = '\0';
+    return as_parse_i64(line, out);
+}
+
+bool as_perf_reading(const char *line, uint64_t *out)
+{
+    uint64_t    numbers[3];
+    const char *s = line;
+    for (int i = 0; i < 3; i++) {
+        s += strspn(s, " ");
+        if (!number_take(&s, &numbers[i]))
+            return false;
+    }
+    if (*s && *s != '\n')
+        return false;
+    if (numbers[2] < numbers[1])
+        return false;
+    *out = numbers[0];
+    return true;
 }
 
 bool as_file_i64(const char *path, int64_t *out)

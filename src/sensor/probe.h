@@ -23,6 +23,24 @@ bool as_cgroup_path(const char *text, char *out, size_t size, bool *is_old);
 bool as_field_text(const char *text, const char *key, char *out, size_t size);
 /* Whether the space-separated list holds the word. */
 bool as_list_has(const char *list, const char *word);
+/* Where a sensor reads a file of /proc or /sys: there; below the directory of ASSAY_REPLAY, where a test has put a recording; or nowhere, when
+ * ASSAY_WITHOUT takes the rung away.  Returns buf. */
+const char *as_system_path(const char *rung, const char *path, char *buf, size_t size);
+bool        as_replays(void);
+/* The n-th line of a recording, or the last when there are fewer; the only line of a file of the system.  False: not a number. */
+bool as_system_i64(const char *rung, const char *path, unsigned n, int64_t *out);
+/* One recorded reading of a counter, as perf_event_open() gives it: "count enabled running".  False: it is something else, or the counter was
+ * shared, so that the count would be a guess. */
+bool as_perf_reading(const char *line, uint64_t *out);
+
+/* What a recording of IOReport holds of one interval, by the rules of its channels: energies in joule, bytes, shares of time; NaN: no such channel. */
+typedef struct as_ioreport {
+    double cpu_joule, gpu_joule, ane_joule, dram_joule, dram_bytes, cpu_active, gpu_active;
+} as_ioreport;
+/* A recording: one channel per line, "group|subgroup|channel|unit|value" or "...|unit|STATE=residency,STATE=residency".  False, and why, for a line
+ * that is none. */
+bool as_ioreport_parse(const char *text, as_ioreport *out, char *why, size_t size);
+
 /* A file that holds one whole number and nothing else; false also if it cannot be read. */
 bool as_file_i64(const char *path, int64_t *out);
 /* "32K", "1024K", "16M" of a cache's size file, in bytes. */

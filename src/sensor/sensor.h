@@ -23,6 +23,7 @@ typedef struct as_sensor {
     const char     *help; /* one line */
     as_sensor_value values[AS_SENSOR_MAX_VALUES];
     int             n_values;
+    const char     *asked_by;   /* only read when this option asks for it: "track-bandwidth"; NULL: with all others */
     bool            per_sample; /* cheap enough to read at the end of every sample */
     size_t          state_bytes;
     /* Tests the sensor by reading it.  False: no value is available, and why[i] says what is missing for value i.  True:
@@ -35,7 +36,7 @@ typedef struct as_sensor {
 
 extern const as_sensor *const as_sn_table[];
 
-/* The sensors of the table, opened: `which` is "all" (or NULL), "none", or the names of those to read, "rusage,psi".  The reason of
+/* The sensors of the table, opened: `which` is "all" (or NULL), "none", or the names of those to read, "rusage,psi", to which "all," adds all that need not be asked for.  The reason of
  * the others is "switched off by --sensors". */
 typedef struct as_sensors as_sensors;
 assay_status              as_sensors_open(assay_env *env, const char *which, as_sensors **out);

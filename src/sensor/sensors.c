@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "sensor/probe.h"
 #include "sensor/sensor.h"
 
 typedef struct item {
@@ -64,12 +65,12 @@ static assay_status name_switch_on(assay_env *env, as_sensors *s, const char *na
 
 static assay_status choose(assay_env *env, as_sensors *s, const char *which)
 {
-    bool all = !which || !strcmp(which, "all");
+    bool first_all = !which || (!strncmp(which, "all", 3) && (!which[3] || which[3] == ','));
     for (size_t i = 0; i < s->n_items; i++)
-        s->items[i].is_on = all;
-    if (all || !strcmp(which, "none"))
+        s->items[i].is_on = first_all && !s->items[i].sensor->asked_by;
+    if (!which || !strcmp(which, "all") || !strcmp(which, "none"))
         return ASSAY_OK;
-    for (const char *at = which;;) {
+    for (const char *at = first_all ? which + 4 : which;;) {
         size_t n = strcspn(at, ",");
         AS_TRY(name_switch_on(env, s, at, n));
         if (!at[n])
@@ -91,8 +92,33 @@ static void item_open(item *it)
     }
 }
 
+/* A word of ASSAY_WITHOUT that takes nothing away would let a test pass that tests nothing. */
+static assay_status without_check(assay_env *env)
+{
+    static const char *const rungs[] = {"pmu",  "perf",  "tsc",  "psi",      "rapl",     "temp",
+                                        "freq", "steal", "dram", "ioreport", "valgrind", NULL};
+    for (const char *at = getenv("ASSAY_WITHOUT"); at && *at;) {
+        char   word[32];
+        size_t n = strcspn(at, ",");
+        bool   known = false;
+        snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), at);
+        for (const char *const *r = rungs; *r; r++)
+            known = known || !strcmp(*r, word);
+        if (!known)
+            return as_fail(
+                env, ASSAY_BAD_INPUT,
+                "sensors: ASSAY_WITHOUT holds '%s', which is not one of pmu, perf, tsc, psi, rapl, temp, freq, steal, dram, ioreport and "
+                "valgrind",
+                word);
+        at += n;
+        at += *at == ',';
+    }
+    return ASSAY_OK;
+}
+
 assay_status as_sensors_open(assay_env *env, const char *which, as_sensors **out)
 {
+    AS_TRY(without_check(env));
     as_sensors *s = calloc(1, sizeof *s);
     if (s)
         s->items = calloc(table_count() + 1, sizeof *s->items);
@@ -107,8 +133,12 @@ assay_status as_sensors_open(assay_env *env, const char *which, as_sensors **out
     for (size_t i = 0; i < s->n_items && status == ASSAY_OK; i++) {
         item *it = &s->items[i];
         if (!it->is_on) {
-            for (int j = 0; j < it->sensor->n_values; j++)
-                snprintf(it->why[j], sizeof it->why[j], "switched off by --sensors");
+            for (int j = 0; j < it->sensor->n_values; j++) {
+                if (it->sensor->asked_by && (!which || !strncmp(which, "all", 3)))
+                    snprintf(it->why[j], sizeof it->why[j], "not asked for: --%s reads it", it->sensor->asked_by);
+                else
+                    snprintf(it->why[j], sizeof it->why[j], "switched off by --sensors");
+            }
             continue;
         }
         it->state = calloc(1, it->sensor->state_bytes ? it->sensor->state_bytes : 1);
@@ -149,11 +179,13 @@ assay_status as_sensors_describe(assay_env *env, const as_sensors *s, assay_trac
         const item *it = &s->items[i];
         for (int j = 0; j < it->sensor->n_values; j++) {
             const as_sensor_value *value = &it->sensor->values[j];
-            as_trace_sensor        sensor = {.name = value->name,
-                                             .unit = value->unit,
-                                             .source = value->source,
-                                             .meaning = value->meaning,
-                                             .reason = it->available[j] ? NULL : it->why[j]};
+            char                   source[256];
+            snprintf(source, sizeof source, "%s%s", as_replays() ? "replay of a recording: " : "", value->source);
+            as_trace_sensor sensor = {.name = value->name,
+                                      .unit = value->unit,
+                                      .source = source,
+                                      .meaning = value->meaning,
+                                      .reason = it->available[j] ? NULL : it->why[j]};
             if (as_trace_add_sensor(t, &sensor) < 0)
                 return as_fail(env, ASSAY_NO_MEMORY, "sensors: not enough memory to describe %s", value->name);
         }

@@ -10,24 +10,25 @@
 #include "sensor/sensor.h"
 
 typedef struct freq {
-    bool has_cpufreq;
+    bool     has_cpufreq;
+    unsigned n_reads;
 } freq;
 
-static double cpufreq_hertz(void)
+static double cpufreq_hertz(freq *f)
 {
     char    path[96];
     int64_t khz;
-    int     cpu = sched_getcpu();
+    int     cpu = as_replays() ? 0 : sched_getcpu(); /* a recording has one CPU */
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu < 0 ? 0 : cpu);
-    return as_file_i64(path, &khz) && khz > 0 ? (double)khz * 1e3 : NAN;
+    return as_system_i64("freq", path, f->n_reads++, &khz) && khz > 0 ? (double)khz * 1e3 : NAN;
 }
 
 static double cpuinfo_hertz(void)
 {
-    char   text[4096], value[32];
+    char   text[4096], value[32], path[1024];
     double mhz;
-    return as_file_small("/proc/cpuinfo", text, sizeof text) && as_field_text(text, "cpu MHz", value, sizeof value) &&
-                   as_parse_f64(value, &mhz) && mhz > 0
+    return as_file_small(as_system_path("freq", "/proc/cpuinfo", path, sizeof path), text, sizeof text) &&
+                   as_field_text(text, "cpu MHz", value, sizeof value) && as_parse_f64(value, &mhz) && mhz > 0
                ? mhz * 1e6
                : NAN;
 }
@@ -38,7 +39,7 @@ static bool open_freq(void *state, bool *available, char (*why)[256])
     freq  *f = state;
     char   hypervisor[64];
     double told = cpuinfo_hertz();
-    f->has_cpufreq = !isnan(cpufreq_hertz());
+    f->has_cpufreq = !isnan(cpufreq_hertz(f));
     if (f->has_cpufreq) {
         available[0] = true;
     } else if (as_hypervisor_find(hypervisor, sizeof hypervisor)) {
@@ -58,8 +59,8 @@ static bool open_freq(void *state, bool *available, char (*why)[256])
 
 static void read_freq(void *state, double *values)
 {
-    const freq *f = state;
-    values[0] = f->has_cpufreq ? cpufreq_hertz() : cpuinfo_hertz();
+    freq *f = state;
+    values[0] = f->has_cpufreq ? cpufreq_hertz(f) : cpuinfo_hertz();
 }
 
 const as_sensor as_sn_freq = {

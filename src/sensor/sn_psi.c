@@ -13,11 +13,14 @@ static const char *const paths[] = {"/proc/pressure/cpu", "/proc/pressure/memory
 
 static void read_psi(void *state, double *values)
 {
-    char     text[512];
+    char     text[512], path[1024];
     uint64_t us;
     (void)state;
     for (size_t i = 0; i < AS_COUNT(paths); i++)
-        values[i] = as_file_small(paths[i], text, sizeof text) && as_psi_some_us(text, &us) ? (double)us * 1e3 : NAN;
+        values[i] =
+            as_file_small(as_system_path("psi", paths[i], path, sizeof path), text, sizeof text) && as_psi_some_us(text, &us)
+                ? (double)us * 1e3
+                : NAN;
 }
 
 static bool open_psi(void *state, bool *available, char (*why)[256])
@@ -30,9 +33,9 @@ static bool open_psi(void *state, bool *available, char (*why)[256])
         any = any || available[i];
         if (available[i])
             continue;
-        char text[64];
+        char text[64], path[1024];
         errno = 0;
-        if (as_file_small(paths[i], text, sizeof text))
+        if (as_file_small(as_system_path("psi", paths[i], path, sizeof path), text, sizeof text))
             snprintf(why[i], sizeof why[i], "%s has no total in a line \"some\"", paths[i]);
         else
             snprintf(why[i], sizeof why[i], "%s: %s: a kernel before 4.20, without CONFIG_PSI, or booted without psi=1", paths[i],

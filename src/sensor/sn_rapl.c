@@ -19,12 +19,13 @@ enum { N_TRIES = 20, TRY_NS = 1000000 };
 typedef struct rapl {
     uint64_t max_uj, last_uj;
     double   sum_uj;
+    unsigned n_reads;
 } rapl;
 
-static bool energy_uj(uint64_t *out)
+static bool energy_uj(rapl *r, uint64_t *out)
 {
     int64_t uj;
-    if (!as_file_i64(DOMAIN "energy_uj", &uj) || uj < 0)
+    if (!as_system_i64("rapl", DOMAIN "energy_uj", r->n_reads++, &uj) || uj < 0)
         return false;
     *out = (uint64_t)uj;
     return true;
@@ -32,21 +33,22 @@ static bool energy_uj(uint64_t *out)
 
 static void explain(char *why, size_t size)
 {
-    if (access(DOMAIN, F_OK))
+    char path[1024];
+    if (access(as_system_path("rapl", DOMAIN, path, sizeof path), F_OK))
         snprintf(why, size, "no " DOMAIN ": a virtual machine, or a CPU or kernel without RAPL");
-    else if (access(DOMAIN "energy_uj", R_OK))
+    else if (access(as_system_path("rapl", DOMAIN "energy_uj", path, sizeof path), R_OK))
         snprintf(why, size, DOMAIN "energy_uj: %s; it is for root: chmod a+r it, knowing CVE-2020-8694", strerror(errno));
     else
         snprintf(why, size, DOMAIN "energy_uj does not hold a number");
 }
 
 /* Tested by use: a running CPU uses energy, so the counter must move within some milliseconds. */
-static bool moves(uint64_t start_uj)
+static bool moves(rapl *r, uint64_t start_uj)
 {
     uint64_t now_uj;
     for (int i = 0; i < N_TRIES; i++) {
         nanosleep(&(struct timespec){0, TRY_NS}, NULL);
-        if (energy_uj(&now_uj) && now_uj != start_uj)
+        if (energy_uj(r, &now_uj) && now_uj != start_uj)
             return true;
     }
     return false;
@@ -56,15 +58,15 @@ static bool open_rapl(void *state, bool *available, char (*why)[256])
 {
     rapl   *r = state;
     int64_t max_uj;
-    if (!energy_uj(&r->last_uj)) {
+    if (!energy_uj(r, &r->last_uj)) {
         explain(why[0], sizeof why[0]);
         return false;
     }
-    if (!moves(r->last_uj)) {
+    if (!moves(r, r->last_uj)) {
         snprintf(why[0], sizeof why[0], DOMAIN "energy_uj does not change from %llu", (unsigned long long)r->last_uj);
         return false;
     }
-    r->max_uj = as_file_i64(DOMAIN "max_energy_range_uj", &max_uj) && max_uj > 0 ? (uint64_t)max_uj : UINT32_MAX;
+    r->max_uj = as_system_i64("rapl", DOMAIN "max_energy_range_uj", 0, &max_uj) && max_uj > 0 ? (uint64_t)max_uj : UINT32_MAX;
     available[0] = true;
     return true;
 }
@@ -73,7 +75,7 @@ static void read_rapl(void *state, double *values)
 {
     rapl    *r = state;
     uint64_t now_uj;
-    if (!energy_uj(&now_uj)) {
+    if (!energy_uj(r, &now_uj)) {
         values[0] = NAN;
         return;
     }

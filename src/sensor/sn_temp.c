@@ -11,7 +11,8 @@
 enum { N_ZONES = 64 };
 
 typedef struct temp {
-    char path[96];
+    char     path[96];
+    unsigned n_reads;
 } temp;
 
 /* A zone of the battery, the disk or the radio would give a number about something else. */
@@ -27,15 +28,15 @@ static bool is_cpu(const char *name)
 /* Searches base0/name, base1/name ... for a CPU's; n_seen counts those that exist. */
 static bool zone_find(const char *base, const char *name, const char *value, char *path, size_t size, int *n_seen)
 {
-    char    text[64];
+    char    text[64], where[1024];
     int64_t milli;
     for (int i = 0; i < N_ZONES; i++) {
         snprintf(path, size, "%s%d/%s", base, i, name);
-        if (!as_file_small(path, text, sizeof text))
+        if (!as_file_small(as_system_path("temp", path, where, sizeof where), text, sizeof text))
             continue;
         ++*n_seen;
         snprintf(path, size, "%s%d/%s", base, i, value);
-        if (is_cpu(text) && as_file_i64(path, &milli))
+        if (is_cpu(text) && as_system_i64("temp", path, 0, &milli))
             return true;
     }
     return false;
@@ -58,9 +59,9 @@ static bool open_temp(void *state, bool *available, char (*why)[256])
 
 static void read_temp(void *state, double *values)
 {
-    const temp *t = state;
-    int64_t     milli;
-    values[0] = as_file_i64(t->path, &milli) ? (double)milli / 1e3 : NAN;
+    temp   *t = state;
+    int64_t milli;
+    values[0] = as_system_i64("temp", t->path, t->n_reads++, &milli) ? (double)milli / 1e3 : NAN;
 }
 
 const as_sensor as_sn_temp = {

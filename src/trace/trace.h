@@ -261,6 +261,13 @@ typedef struct as_trace_roof {
 #define AS_METRIC_RECORDS      "memory.own.records"
 #define AS_METRIC_LIMITS       "memory.own.limits"
 #define AS_METRIC_LIMITS_APART "memory.own.limits_apart"
+/* What an option asked for, as metrics of a trace: 1 is yes. */
+#define AS_METRIC_ASKED_NE "asked.neural_engine"
+/* Of one run, by a child under cachegrind (option counters): exact counts of instructions, simulated misses. */
+#define AS_METRIC_CG_INSTRUCTIONS "cachegrind.instructions"
+#define AS_METRIC_CG_ACCESSES     "cachegrind.accesses"
+#define AS_METRIC_CG_L1_MISSES    "cachegrind.l1_misses"
+#define AS_METRIC_CG_LL_MISSES    "cachegrind.ll_misses"
 /* Numbers of a recorded program that are not looks, each once, at the end of the trace. */
 #define AS_RECORD_WALL      "record.wall"      /* ns: from the start of the program to its end, or to when it was left alone */
 #define AS_RECORD_CPU       "record.cpu"       /* ns: CPU time of the program and its children, by the system's own count */

@@ -77,6 +77,8 @@ t "stream refuses a bad sample, and tells of those before" \
 t "stream says what is wrong" says_no 'must be more than 0' ./stream cfc:input=3,units=8 0s
 
 # --- Measuring ---
+t "quick shows keys, or why there are none" gives "profile.hardware.ne_cycles" ./quick cfc:units=16,wiring=autoncp
+t "quick says what is wrong" says_no nothing ./quick nothing
 t "profile writes a page" ./profile mlp-small page.html
 t "the page is HTML" grep -qi '<!doctype html' page.html
 t "profile says what is wrong" says_no nothing ./profile nothing p.html

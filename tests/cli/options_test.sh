@@ -97,6 +97,10 @@ while read -r verb option value example _; do
     wiring-crc) t "$verb --$option is read" assay $verb $(arguments $verb) --crc; continue ;;
     esac
     case $option in
+    realtime) t "$verb --$option is read" assay profile mlp-small --roofs off --realtime --interval 50ms --time 50ms; continue ;;
+    interval) t "$verb --$option is read" assay profile mlp-small --roofs off --realtime --time 50ms --interval 50ms; continue ;;
+    quick|enable-ne|track-unified|track-bandwidth) t "$verb --$option is read" assay $verb $(arguments $verb of-$option) --$option; continue ;;
+    counters) command -v valgrind >/dev/null || continue ;; # not everybody has it; the sentence is tested elsewhere
     text|all|winograd|samples|cross-machine|stats|full|quiet) t "$verb --$option is read" assay $verb $(arguments $verb of-$option) --$option; continue ;;
     onnx)
         case $verb in
