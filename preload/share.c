@@ -57,7 +57,8 @@ static void name_read(char *out, size_t size)
 
 bool as_pl_share_open(bool is_forked)
 {
-    const char *path = getenv(AS_SHARE_VARIABLE);
+    const char             *path = getenv(AS_SHARE_VARIABLE);
+    const as_share_process *parent = is_forked ? as_pl_process : NULL;
     as_pl_share_close();
     if (!path || !*path)
         return false;
@@ -91,6 +92,10 @@ bool as_pl_share_open(bool is_forked)
     as_pl_head = head;
     block->start_time = as_pl_now();
     as_pl_process = block;
+    if (parent) { /* the rules of its code are known to the child: it would never note the modules again */
+        memcpy(as_pl_part(AS_SHARE_MODULES), (const char *)parent + AS_SHARE_MODULES, parent->n_modules * sizeof(as_share_module));
+        block->n_modules = parent->n_modules;
+    }
     __atomic_store_n(&block->state, AS_SHARE_RUNS, __ATOMIC_RELEASE);
     return true;
 }
