@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 
 #define LIBRARY          "libassay-preload.so"
 #define LIBRARY_VARIABLE "ASSAY_PRELOAD_LIBRARY"
@@ -46,12 +45,10 @@ static bool library_find(char *out, size_t size)
     const char              *given = getenv(LIBRARY_VARIABLE);
     char                     self[PATH_MAX];
     Dl_info                  info;
-    assay_env               *quiet = NULL;
     if (given && *given)
         return snprintf(out, size, "%s", given) < (int)size && !access(out, R_OK);
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = 0;
-    (void)quiet;
     for (size_t i = 0; i < AS_COUNT(places); i++)
         if (beside(self, places[i], out, size))
             return true;

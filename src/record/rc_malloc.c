@@ -1,6 +1,6 @@
 /* rc_malloc.c - records what a program allocates, by a library that is loaded into it (preload/). */
 /* os: linux */
-#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
@@ -134,8 +134,10 @@ static int lane_of(as_recording *r, const as_preload_process *p, taken *t, uint3
     return t->last_lane;
 }
 
+/* Addresses have 47 bits: above them, the number of the process keeps those of several apart. */
 static assay_status events_take(as_recording *r, recorder *c, const as_preload_process *p, taken *t)
 {
+    uint64_t              above = (uint64_t)(t - c->of) << 48;
     static const uint16_t kinds[] = {
             [AS_SHARE_ALLOC] = AS_MEMORY_ALLOC, [AS_SHARE_FREE] = AS_MEMORY_FREE, [AS_SHARE_RESIZE] = AS_MEMORY_RESIZE};
     const as_share_event *events = as_preload_part(p, AS_SHARE_EVENTS);
@@ -150,7 +152,7 @@ static assay_status events_take(as_recording *r, recorder *c, const as_preload_p
         if (kind >= AS_COUNT(kinds) || e->site >= t->n_sites)
             continue; /* not written by us: the program wrote where it should not */
         if (!as_trace_add_memory_event(r->trace, &(as_memory_event){.ticks = as_preload_ticks(r, &c->share, e->time),
-                                                                    .id = e->address,
+                                                                    .id = e->address | above,
                                                                     .bytes = as_share_event_bytes(e),
                                                                     .stack = t->stacks[e->site],
                                                                     .kind = kinds[kind],
@@ -224,10 +226,9 @@ static assay_status process_end(as_recording *r, as_preload *share, uint32_t num
     recorder           *c = r->state;
     as_preload_process *p = &share->processes[number];
     taken              *t = &c->of[number];
-    uint64_t            ticks = ticks_now(r), before = t->n_events;
+    uint64_t            ticks = ticks_now(r);
     if (!p->at)
         return ASSAY_OK;
-    (void)before;
     AS_TRY(events_take(r, c, p, t));
     AS_TRY(sites_take(r, p, t, ticks, true));
     AS_TRY(totals_take(r, p, ticks));

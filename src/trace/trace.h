@@ -273,6 +273,7 @@ typedef struct as_trace_roof {
 #define AS_RECORD_TABLES    "record.tables"    /* 1: callers were found by unwind tables; 0: by frame pointers */
 #define AS_RECORD_WHOLE     "record.whole"     /* looks whose stack reaches the first function of its thread */
 #define AS_RECORD_CUT       "record.cut"       /* looks whose stack does not: code without frame pointers */
+#define AS_RECORD_SIGNAL_TAKEN "record.signal_taken" /* 1: the program uses the signal of the timers itself; looks at it end there */
 #define AS_RECORD_THROTTLED "record.throttled" /* how often the kernel paused the sampling */
 typedef struct as_trace_metric {
     const char *name, *unit;
