@@ -18,7 +18,7 @@
 
 #include "preload/preload.h"
 
-__thread int           as_pl_inside;
+__thread int as_pl_inside;
 static __thread struct {
     void    *last; /* that this thread allocated and has not freed, and nothing since */
     uint64_t stack_end;
@@ -198,7 +198,8 @@ static void event_add(unsigned kind, uint64_t address, uint64_t bytes, uint32_t 
     if (n >= as_pl_head->max_events)
         return;
     as_share_event *e = (as_share_event *)as_pl_part(AS_SHARE_EVENTS) + n;
-    *e = (as_share_event){.time = as_pl_now(), .address = address, .bytes = bytes | (uint64_t)kind << 48, .site = site, .thread = own.tid};
+    *e = (as_share_event){
+        .time = as_pl_now(), .address = address, .bytes = bytes | (uint64_t)kind << 48, .site = site, .thread = own.tid};
     __atomic_store_n(&p->n_events, n + 1, __ATOMIC_RELEASE);
 }
 
@@ -210,8 +211,8 @@ static void plus(uint32_t site, uint64_t bytes)
     s->live_bytes += bytes;
     s->bytes += bytes;
     s->allocs++;
-    if (s->live_bytes > s->top_bytes)
-        s->top_bytes = s->live_bytes;
+    if (bytes > s->largest_bytes)
+        s->largest_bytes = bytes;
     p->bytes += bytes;
     p->live_bytes += bytes;
     p->live_blocks++;
@@ -264,8 +265,8 @@ static void block_add(uint64_t address, uint64_t bytes, uint32_t site)
 
 extern char **environ;
 extern void  *__libc_stack_end __attribute__((weak));
-static int       never_alive;
-static int      *alive = &never_alive; /* 1 while this very process is recorded; zeroed by the system in a child after fork() */
+static int    never_alive;
+static int   *alive = &never_alive; /* 1 while this very process is recorded; zeroed by the system in a child after fork() */
 static enum { UNTRIED, OFF, ON } state;
 
 enum { FIRST_BLOCKS = 1 << 14, FIRST_SITES = 1 << 12 };
@@ -331,24 +332,26 @@ static __attribute__((noinline)) void thread_learn(void)
 {
     int kept = errno;
     own.tid = (uint32_t)syscall(SYS_gettid);
-    own.stack_end = own.tid != as_pl_process->pid ? as_pl_stack_end() : &__libc_stack_end ? (uint64_t)(uintptr_t)__libc_stack_end : 0;
+    own.stack_end = own.tid != as_pl_process->pid ? as_pl_stack_end()
+                    : &__libc_stack_end           ? (uint64_t)(uintptr_t)__libc_stack_end
+                                                  : 0;
     errno = kept;
 }
 
 /* Where the program called us. */
 #if defined(__x86_64__)
 enum { OWN_FRAMES = 0 };
-#define HERE()                                                                                                                   \
-    ((as_pl_place){.pc = (uint64_t)(uintptr_t)__builtin_return_address(0),                                                          \
-                   .sp = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16,                                                     \
+#define HERE()                                                                 \
+    ((as_pl_place){.pc = (uint64_t)(uintptr_t)__builtin_return_address(0),     \
+                   .sp = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16, \
                    .fp = *(uint64_t *)__builtin_frame_address(0)})
 #else
 enum { OWN_FRAMES = 1 };
-#define HERE()                                                                                                                   \
-    __extension__({                                                                                                              \
-        as_pl_place here_ = {.fp = (uint64_t)(uintptr_t)__builtin_frame_address(0)};                                                    \
-        __asm__ volatile("adr %0, .\n\tmov %1, sp" : "=r"(here_.pc), "=r"(here_.sp));                                               \
-        here_;                                                                                                                     \
+#define HERE()                                                                        \
+    __extension__({                                                                   \
+        as_pl_place here_ = {.fp = (uint64_t)(uintptr_t)__builtin_frame_address(0)};  \
+        __asm__ volatile("adr %0, .\n\tmov %1, sp" : "=r"(here_.pc), "=r"(here_.sp)); \
+        here_;                                                                        \
     })
 #endif
 
@@ -465,17 +468,17 @@ static inline bool is_resolved(void) { return LIKELY(real_malloc != NULL) || res
 /* --- What the program calls --- */
 
 /* One body for all that only differ in how they ask. */
-#define ALLOCATE(bytes, call)                                                                                                    \
-    if (UNLIKELY(!is_resolved()))                                                                                                \
-        return first_take(bytes);                                                                                                \
-    if (UNLIKELY(!enter()))                                                                                                      \
-        return call;                                                                                                             \
-    void *p = call;                                                                                                              \
-    if (LIKELY(p != NULL))                                                                                                       \
-        allocated(p, bytes, HERE());                                                                                             \
-    else                                                                                                                         \
-        __atomic_fetch_add(&as_pl_process->failed, 1, __ATOMIC_RELAXED);                                                         \
-    leave();                                                                                                                     \
+#define ALLOCATE(bytes, call)                                            \
+    if (UNLIKELY(!is_resolved()))                                        \
+        return first_take(bytes);                                        \
+    if (UNLIKELY(!enter()))                                              \
+        return call;                                                     \
+    void *p = call;                                                      \
+    if (LIKELY(p != NULL))                                               \
+        allocated(p, bytes, HERE());                                     \
+    else                                                                 \
+        __atomic_fetch_add(&as_pl_process->failed, 1, __ATOMIC_RELAXED); \
+    leave();                                                             \
     return p
 
 EXPORT void *malloc(size_t bytes) { ALLOCATE(bytes, real_malloc(bytes)); }

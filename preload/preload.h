@@ -31,7 +31,7 @@ static inline void *as_pl_part(uint64_t offset) { return (char *)as_pl_process +
 /* Private memory, zeroed; NULL: none.  wiped: a child after fork() finds it zeroed again. */
 void *as_pl_pages(size_t bytes, bool wiped);
 
-uint64_t as_pl_monotonic_ns(void);
+uint64_t               as_pl_monotonic_ns(void);
 static inline uint64_t as_pl_now(void)
 {
     if (as_pl_head->use_counter) {

@@ -47,7 +47,7 @@ static as_pl_place place_of(const ucontext_t *c)
                          .fp = (uint64_t)c->uc_mcontext.gregs[REG_RBP]};
 #else
     return (as_pl_place){
-            .pc = c->uc_mcontext.pc, .sp = c->uc_mcontext.sp, .fp = c->uc_mcontext.regs[29], .lr = c->uc_mcontext.regs[30]};
+        .pc = c->uc_mcontext.pc, .sp = c->uc_mcontext.sp, .fp = c->uc_mcontext.regs[29], .lr = c->uc_mcontext.regs[30]};
 #endif
 }
 
@@ -117,7 +117,8 @@ static void thread_begin(void)
         return;
     }
     thread.ring = ring;
-    struct timespec   period = {.tv_sec = (time_t)(as_pl_head->period_ns / 1000000000u), .tv_nsec = (long)(as_pl_head->period_ns % 1000000000u)};
+    struct timespec   period = {.tv_sec = (time_t)(as_pl_head->period_ns / 1000000000u),
+                                .tv_nsec = (long)(as_pl_head->period_ns % 1000000000u)};
     struct itimerspec every = {.it_interval = period, .it_value = period};
     timer_settime(thread.timer, 0, &every, NULL);
 }

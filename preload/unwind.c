@@ -33,8 +33,8 @@ typedef struct rule {
 enum { MAX_RULES = 8192, CACHE_BITS = 15 };
 static rule     rules[MAX_RULES] = {[1] = {.kind = RULE_END}};
 static uint32_t n_rules = 2;
-static int      rules_lock;                   /* never waited for */
-static uint64_t cache[1u << CACHE_BITS];      /* address << 16 | rule + 1 */
+static int      rules_lock;              /* never waited for */
+static uint64_t cache[1u << CACHE_BITS]; /* address << 16 | rule + 1 */
 
 /* --- Reading the tables --- */
 
@@ -203,7 +203,7 @@ static bool info_find(uint64_t address, frame_info *f)
     uint64_t ignored;
     if (!read_pointer(&b, table[1], &ignored))
         return false;
-    uint32_t n = (uint32_t)read_n(&b, 4);
+    uint32_t       n = (uint32_t)read_n(&b, 4);
     const int32_t *pairs = (const int32_t *)(const void *)b.at;
     int64_t        key = (int64_t)(address - (uint64_t)(uintptr_t)table);
     uint32_t       low = 0, high = n; /* the last that begins at or before the address */
@@ -263,7 +263,7 @@ static void row_run(const frame_info *f, bytes program, uint64_t address, row *r
             if (reg == f->ra)
                 r->ra_undefined = true;
             break;
-        case 0x08: saved_at(r, f, uleb(&program), 0); break;     /* same value */
+        case 0x08: saved_at(r, f, uleb(&program), 0); break;          /* same value */
         case 0x09: reg = uleb(&program), (void)uleb(&program); break; /* in another register: of ours, none ever is */
         case 0x0a:
             if (n_kept < 8)
@@ -299,7 +299,9 @@ static void row_run(const frame_info *f, bytes program, uint64_t address, row *r
             break;
         }
         case 0x11: reg = uleb(&program), saved_at(r, f, reg, sleb(&program) * f->data_unit); break;
-        case 0x12: r->cfa_reg = (unsigned)uleb(&program), r->cfa = sleb(&program) * f->data_unit, r->cfa_expression.at = NULL; break;
+        case 0x12:
+            r->cfa_reg = (unsigned)uleb(&program), r->cfa = sleb(&program) * f->data_unit, r->cfa_expression.at = NULL;
+            break;
         case 0x13: r->cfa = sleb(&program) * f->data_unit; break;
         case 0x14: reg = uleb(&program), (void)uleb(&program); break;
         case 0x15: reg = uleb(&program), (void)sleb(&program); break;
@@ -315,7 +317,8 @@ static void row_run(const frame_info *f, bytes program, uint64_t address, row *r
 static bool plt_read(bytes e, uint64_t address, int32_t *cfa)
 {
     static const uint8_t head[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a}, tail[] = {0x2a, 0x33, 0x24, 0x22};
-    if (e.end - e.at != 11 || memcmp(e.at, head, sizeof head) || memcmp(e.at + 7, tail, sizeof tail) || e.at[6] < 0x30 || e.at[6] > 0x4f)
+    if (e.end - e.at != 11 || memcmp(e.at, head, sizeof head) || memcmp(e.at + 7, tail, sizeof tail) || e.at[6] < 0x30 ||
+        e.at[6] > 0x4f)
         return false;
     *cfa = 8 + ((address & 15) >= (uint64_t)(e.at[6] - 0x30) ? 8 : 0);
     return true;

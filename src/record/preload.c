@@ -113,11 +113,13 @@ bool as_preload_probe(assay_env *env, const as_record_settings *s, char why[AS_R
     struct stat about;
     (void)env;
     if (!s->argv) {
-        snprintf(why, AS_RECORD_WHY, "it cannot be loaded into a program that runs already; start the program with assay record -- COMMAND");
+        snprintf(why, AS_RECORD_WHY,
+                 "it cannot be loaded into a program that runs already; start the program with assay record -- COMMAND");
         return false;
     }
     if (!library_find(library, sizeof library)) {
-        snprintf(why, AS_RECORD_WHY, LIBRARY " is not there; it belongs beside the program or in ../lib/assay, or " LIBRARY_VARIABLE " names it");
+        snprintf(why, AS_RECORD_WHY,
+                 LIBRARY " is not there; it belongs beside the program or in ../lib/assay, or " LIBRARY_VARIABLE " names it");
         return false;
     }
     int fd = memfd_create("assay", MFD_CLOEXEC);
@@ -133,15 +135,18 @@ bool as_preload_probe(assay_env *env, const as_record_settings *s, char why[AS_R
     if (!elf_read(file, &head, &is_dynamic))
         return true;
     if (head.e_machine != OWN_MACHINE || head.e_ident[EI_CLASS] != ELFCLASS64) {
-        snprintf(why, AS_RECORD_WHY, "%.200s is for another kind of CPU than assay, so the recorder cannot be loaded into it", file);
+        snprintf(why, AS_RECORD_WHY, "%.200s is for another kind of CPU than assay, so the recorder cannot be loaded into it",
+                 file);
         return false;
     }
     if (!is_dynamic) {
         snprintf(why, AS_RECORD_WHY, "%.200s is linked statically, so nothing can be loaded into it", file);
         return false;
     }
-    if (!stat(file, &about) && ((about.st_mode & S_ISUID && about.st_uid != geteuid()) || (about.st_mode & S_ISGID && about.st_gid != getegid()))) {
-        snprintf(why, AS_RECORD_WHY, "%.200s runs as another user (setuid), and the system loads nothing into such a program", file);
+    if (!stat(file, &about) &&
+        ((about.st_mode & S_ISUID && about.st_uid != geteuid()) || (about.st_mode & S_ISGID && about.st_gid != getegid()))) {
+        snprintf(why, AS_RECORD_WHY, "%.200s runs as another user (setuid), and the system loads nothing into such a program",
+                 file);
         return false;
     }
     return true;
@@ -166,8 +171,8 @@ static uint64_t counter_now(void)
 static bool counter_is_steady(void)
 {
 #if defined(__x86_64__)
-    char line[8192];
-    bool steady = false;
+    char  line[8192];
+    bool  steady = false;
     FILE *f = fopen("/proc/cpuinfo", "re");
     while (f && !steady && fgets(line, sizeof line, f))
         if (!strncmp(line, "flags", 5)) {
@@ -251,11 +256,13 @@ static assay_status modules_take(as_recording *r, as_preload_process *p)
     return ASSAY_OK;
 }
 
-static assay_status process_begin(as_recording *r, as_preload *p, uint32_t number, assay_status (*ended)(as_recording *, as_preload *, uint32_t))
+static assay_status process_begin(as_recording *r, as_preload *p, uint32_t number,
+                                  assay_status (*ended)(as_recording *, as_preload *, uint32_t))
 {
     uint64_t            bytes = AS_SHARE_BLOCK(p->head->what);
     as_preload_process *now = &p->processes[number];
-    void               *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, p->fd, (off_t)(AS_SHARE_HEAD_BYTES + number * bytes));
+    void               *at =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, p->fd, (off_t)(AS_SHARE_HEAD_BYTES + number * bytes));
     if (at == MAP_FAILED)
         return as_fail(r->env, ASSAY_NO_MEMORY, "record: not enough memory to read process %u of the program", number);
     if (!__atomic_load_n(&((as_share_process *)at)->state, __ATOMIC_ACQUIRE)) {

@@ -28,7 +28,8 @@ bool as_preload_probe(assay_env *env, const as_record_settings *s, char why[AS_R
 assay_status as_preload_open(as_recording *r, unsigned what, uint64_t period_ns, as_preload *p);
 /* Looks for new processes and for new modules of all; NO_MEMORY or OK.  A process whose id another one has now is given to `ended`
  * first, while its addresses still have their names. */
-assay_status as_preload_look(as_recording *r, as_preload *p, assay_status (*ended)(as_recording *r, as_preload *p, uint32_t number));
+assay_status as_preload_look(as_recording *r, as_preload *p,
+                             assay_status (*ended)(as_recording *r, as_preload *p, uint32_t number));
 /* A time of the library as ticks of the trace. */
 uint64_t as_preload_ticks(const as_recording *r, const as_preload *p, uint64_t time);
 double   as_preload_ns_per_tick(const as_preload *p);

@@ -12,11 +12,15 @@
 /* Totals are read every 10 ms, and stacks every 50 ms; after MANY of them half as often, and so on. */
 enum { FIRST_STEP_MS = 10, FIRST_SITES_MS = 50, MANY = 256, MOST_SITE_RECORDS = 1 << 17 };
 
-/* What of a process is in the trace already. */
+/* What of a process is in the trace already.  Several stacks of addresses may be one of functions: where a program has no lines, two calls
+ * in one function look alike.  Their sites are added up. */
 typedef struct taken {
-    as_memory_site *sites; /* as last written, by number */
-    uint32_t       *stacks;
+    uint32_t       *sums; /* of each site of the process: which sum it is in */
     uint32_t        n_sites, cap_sites, n_events;
+    as_memory_site *written, *now; /* per sum: as last written, and as counted now */
+    uint32_t        n_sums, cap_sums;
+    int32_t        *sum_of; /* per stack of the trace, and one before them for none: its sum, or -1 */
+    size_t          n_sum_of;
     uint32_t        last_thread;
     int             last_lane;
 } taken;
@@ -62,65 +66,118 @@ static assay_status start(as_recording *r)
     return ASSAY_OK;
 }
 
-static assay_status no_memory(as_recording *r) { return as_fail(r->env, ASSAY_NO_MEMORY, "record: not enough memory for what the program allocates"); }
+static assay_status no_memory(as_recording *r)
+{
+    return as_fail(r->env, ASSAY_NO_MEMORY, "record: not enough memory for what the program allocates");
+}
 
 /* --- Sites --- */
+
+static bool room_for(void *items, uint32_t n, uint32_t more, size_t each)
+{
+    void **at = items, *grown = realloc(*at, (size_t)more * each);
+    if (grown) {
+        *at = grown;
+        memset((char *)grown + n * each, 0, (more - n) * each);
+    }
+    return grown != NULL;
+}
+
+/* The sum of a stack of the trace; -1: no memory. */
+static int64_t sum_find(const as_recording *r, const as_preload_process *p, taken *t, uint32_t stack)
+{
+    size_t at = stack == AS_NO_STACK ? 0 : (size_t)stack + 1;
+    if (at >= t->n_sum_of) {
+        size_t   n = 2 * (r->trace->n_stacks > at ? r->trace->n_stacks : at) + 64;
+        int32_t *grown = realloc(t->sum_of, n * sizeof *grown);
+        if (!grown)
+            return -1;
+        memset(grown + t->n_sum_of, 0xff, (n - t->n_sum_of) * sizeof *grown);
+        t->sum_of = grown;
+        t->n_sum_of = n;
+    }
+    if (t->sum_of[at] >= 0)
+        return t->sum_of[at];
+    if (t->n_sums == t->cap_sums) {
+        uint32_t more = t->cap_sums ? 2 * t->cap_sums : 512;
+        if (!room_for(&t->written, t->cap_sums, more, sizeof *t->written) || !room_for(&t->now, t->cap_sums, more, sizeof *t->now))
+            return -1;
+        t->cap_sums = more;
+    }
+    t->written[t->n_sums] = t->now[t->n_sums] = (as_memory_site){.stack = stack, .lane = (uint16_t)p->lane};
+    return t->sum_of[at] = (int32_t)t->n_sums++;
+}
 
 static assay_status stacks_take(as_recording *r, const as_preload_process *p, taken *t)
 {
     const as_share_stack *stacks = as_preload_part(p, AS_SHARE_STACKS);
     const uint64_t       *words = as_preload_part(p, AS_SHARE_WORDS);
     uint32_t              n = __atomic_load_n(&p->at->n_sites, __ATOMIC_ACQUIRE);
-    if (n > AS_SHARE_MAX_SITES)
-        n = AS_SHARE_MAX_SITES;
+    n = n < AS_SHARE_MAX_SITES ? n : AS_SHARE_MAX_SITES;
     if (n > t->cap_sites) {
-        uint32_t        more = n < 512 ? 1024 : 2 * n;
-        as_memory_site *sites = realloc(t->sites, more * sizeof *sites);
-        t->sites = sites ? sites : t->sites;
-        uint32_t *numbers = sites ? realloc(t->stacks, more * sizeof *numbers) : NULL;
-        t->stacks = numbers ? numbers : t->stacks;
-        if (!sites || !numbers)
+        uint32_t more = n < 512 ? 1024 : 2 * n;
+        if (!room_for(&t->sums, t->cap_sites, more, sizeof *t->sums))
             return no_memory(r);
         t->cap_sites = more;
     }
     for (; t->n_sites < n; t->n_sites++) {
         const as_share_stack *s = &stacks[t->n_sites];
-        int                   stack = -1;
-        bool is_sound = s->n && s->n <= AS_SHARE_MAX_DEPTH && (uint64_t)s->first_word + s->n <= AS_SHARE_MAX_WORDS;
-        if (is_sound && (stack = as_symbols_stack(r->symbols, r->trace, (pid_t)p->at->pid, words + s->first_word, s->n, false, NULL)) < 0)
+        bool                  is_sound = s->n && s->n <= AS_SHARE_MAX_DEPTH && (uint64_t)s->first_word + s->n <= AS_SHARE_MAX_WORDS;
+        int                   stack =
+            is_sound ? as_symbols_stack(r->symbols, r->trace, (pid_t)p->at->pid, words + s->first_word, s->n, false, NULL) : -1;
+        int64_t sum = is_sound && stack < 0 ? -1 : sum_find(r, p, t, stack < 0 ? AS_NO_STACK : (uint32_t)stack);
+        if (sum < 0)
             return no_memory(r);
-        t->stacks[t->n_sites] = stack < 0 ? AS_NO_STACK : (uint32_t)stack;
-        t->sites[t->n_sites] = (as_memory_site){.stack = t->stacks[t->n_sites], .lane = (uint16_t)p->lane};
+        t->sums[t->n_sites] = (uint32_t)sum;
     }
     return ASSAY_OK;
+}
+
+static void sums_read(const as_preload_process *p, taken *t)
+{
+    const as_share_site *sites = as_preload_part(p, AS_SHARE_SITES);
+    uint64_t             peak_number = __atomic_load_n(&p->at->peak_number, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < t->n_sums; i++)
+        t->now[i] = (as_memory_site){.stack = t->now[i].stack, .lane = t->now[i].lane};
+    for (uint32_t i = 0; i < t->n_sites; i++) {
+        const volatile as_share_site *s = &sites[i];
+        as_memory_site               *now = &t->now[t->sums[i]];
+        uint64_t frees = s->frees, allocs = s->allocs, live = s->live_bytes; /* frees first: counted after its alloc */
+        now->frees += frees < allocs ? frees : allocs;
+        now->allocs += allocs;
+        now->live_bytes += live;
+        now->peak_bytes += s->saved_at == peak_number ? s->saved_bytes : live;
+        now->largest_bytes = s->largest_bytes > now->largest_bytes ? s->largest_bytes : now->largest_bytes;
+        now->bytes += s->bytes;
+        now->temporary += s->temporary;
+    }
 }
 
 /* all: also those of which only the counts have changed, and what they had at the peak. */
 static assay_status sites_take(as_recording *r, const as_preload_process *p, taken *t, uint64_t ticks, bool all)
 {
-    const as_share_site *sites = as_preload_part(p, AS_SHARE_SITES);
-    uint64_t             peak_number = __atomic_load_n(&p->at->peak_number, __ATOMIC_RELAXED);
     AS_TRY(stacks_take(r, p, t));
-    for (uint32_t i = 0; i < t->n_sites; i++) {
-        const volatile as_share_site *s = &sites[i];
-        as_memory_site               *last = &t->sites[i], now = *last;
-        now.frees = s->frees; /* first: a block is counted before it is freed */
-        now.allocs = s->allocs;
-        now.live_bytes = s->live_bytes;
-        now.peak_bytes = s->saved_at == peak_number ? s->saved_bytes : now.live_bytes;
-        now.top_bytes = s->top_bytes;
-        now.bytes = s->bytes;
-        now.temporary = s->temporary;
-        if (all ? !memcmp(&now.live_bytes, &last->live_bytes, sizeof now - offsetof(as_memory_site, live_bytes)) : now.live_bytes == last->live_bytes)
+    sums_read(p, t);
+    for (uint32_t i = 0; i < t->n_sums; i++) {
+        as_memory_site *last = &t->written[i], *now = &t->now[i];
+        now->ticks = last->ticks;
+        if (all ? !memcmp(now, last, sizeof *now) : now->live_bytes == last->live_bytes)
             continue;
-        now.ticks = ticks;
-        if (now.frees > now.allocs)
-            now.frees = now.allocs;
-        if (!as_trace_add_memory_site(r->trace, &now))
+        now->ticks = ticks;
+        if (!as_trace_add_memory_site(r->trace, now))
             return no_memory(r);
-        *last = now;
+        *last = *now;
     }
     return ASSAY_OK;
+}
+
+static void taken_drop(taken *t)
+{
+    free(t->sums);
+    free(t->written);
+    free(t->now);
+    free(t->sum_of);
+    *t = (taken){0};
 }
 
 /* --- Events --- */
@@ -139,7 +196,7 @@ static assay_status events_take(as_recording *r, recorder *c, const as_preload_p
 {
     uint64_t              above = (uint64_t)(t - c->of) << 48;
     static const uint16_t kinds[] = {
-            [AS_SHARE_ALLOC] = AS_MEMORY_ALLOC, [AS_SHARE_FREE] = AS_MEMORY_FREE, [AS_SHARE_RESIZE] = AS_MEMORY_RESIZE};
+        [AS_SHARE_ALLOC] = AS_MEMORY_ALLOC, [AS_SHARE_FREE] = AS_MEMORY_FREE, [AS_SHARE_RESIZE] = AS_MEMORY_RESIZE};
     const as_share_event *events = as_preload_part(p, AS_SHARE_EVENTS);
     uint32_t              n = __atomic_load_n(&p->at->n_events, __ATOMIC_ACQUIRE);
     AS_TRY(stacks_take(r, p, t)); /* an event comes behind its site */
@@ -154,7 +211,7 @@ static assay_status events_take(as_recording *r, recorder *c, const as_preload_p
         if (!as_trace_add_memory_event(r->trace, &(as_memory_event){.ticks = as_preload_ticks(r, &c->share, e->time),
                                                                     .id = e->address | above,
                                                                     .bytes = as_share_event_bytes(e),
-                                                                    .stack = t->stacks[e->site],
+                                                                    .stack = t->now[t->sums[e->site]].stack,
                                                                     .kind = kinds[kind],
                                                                     .lane = (uint16_t)lane,
                                                                     .place = (uint16_t)c->place,
@@ -166,16 +223,18 @@ static assay_status events_take(as_recording *r, recorder *c, const as_preload_p
 
 /* --- Totals --- */
 
-static bool number_add(as_recording *r, const as_preload_process *p, const char *name, const char *unit, uint64_t ticks, double value)
+static bool number_add(as_recording *r, const as_preload_process *p, const char *name, const char *unit, uint64_t ticks,
+                       double value)
 {
-    return as_trace_add_metric(r->trace, &(as_trace_metric){.name = name, .unit = unit, .step = (uint64_t)p->lane, .ticks = ticks, .value = value});
+    return as_trace_add_metric(
+        r->trace, &(as_trace_metric){.name = name, .unit = unit, .step = (uint64_t)p->lane, .ticks = ticks, .value = value});
 }
 
 static assay_status totals_take(as_recording *r, const as_preload_process *p, uint64_t ticks)
 {
     const volatile as_share_process *at = p->at;
     uint64_t                         live = at->live_bytes, most = at->window_peak_bytes;
-    bool ok = number_add(r, p, AS_PROCESS_LIVE, "B", ticks, (double)live) &&
+    bool                             ok = number_add(r, p, AS_PROCESS_LIVE, "B", ticks, (double)live) &&
               number_add(r, p, AS_PROCESS_STEP_PEAK, "B", ticks, (double)(most > live ? most : live));
     return ok ? ASSAY_OK : no_memory(r);
 }
@@ -183,27 +242,28 @@ static assay_status totals_take(as_recording *r, const as_preload_process *p, ui
 static assay_status ends_take(as_recording *r, const recorder *c, const as_preload_process *p, uint64_t ticks)
 {
     const as_share_process *at = p->at;
-    double                  cost = at->cost_calls ? (double)at->cost_own_time / (double)at->cost_calls * as_preload_ns_per_tick(&c->share) : (double)NAN;
+    double                  cost =
+        at->cost_calls ? (double)at->cost_own_time / (double)at->cost_calls * as_preload_ns_per_tick(&c->share) : (double)NAN;
     const struct {
         const char *name, *unit;
         double      value;
     } all[] = {
-            {AS_PROCESS_PEAK, "B", (double)at->peak_bytes},
-            {AS_PROCESS_BLOCKS, "1", (double)at->live_blocks},
-            {AS_PROCESS_ALLOCS, "1", (double)at->allocs},
-            {AS_PROCESS_RESIZES, "1", (double)at->resizes},
-            {AS_PROCESS_FREES, "1", (double)at->frees},
-            {AS_PROCESS_MAPS, "1", (double)at->maps},
-            {AS_PROCESS_MAPPED, "B", (double)at->mapped_bytes},
-            {AS_PROCESS_BYTES, "B", (double)at->bytes},
-            {AS_PROCESS_FAILED, "1", (double)at->failed},
-            {AS_PROCESS_UNKNOWN, "1", (double)at->unknown_frees},
-            {AS_PROCESS_UNSEEN, "1", (double)at->unseen},
-            {AS_PROCESS_COST, "ns", cost},
-            {AS_PROCESS_OWN_MALLOC, "1", at->has_own_malloc},
-            {AS_PROCESS_FORKED, "1", at->is_forked},
-            {AS_PROCESS_FULL, "1", at->is_full},
-            {AS_PROCESS_ENDED, "1", at->state == AS_SHARE_ENDED},
+        {AS_PROCESS_PEAK, "B", (double)at->peak_bytes},
+        {AS_PROCESS_BLOCKS, "1", (double)at->live_blocks},
+        {AS_PROCESS_ALLOCS, "1", (double)at->allocs},
+        {AS_PROCESS_RESIZES, "1", (double)at->resizes},
+        {AS_PROCESS_FREES, "1", (double)at->frees},
+        {AS_PROCESS_MAPS, "1", (double)at->maps},
+        {AS_PROCESS_MAPPED, "B", (double)at->mapped_bytes},
+        {AS_PROCESS_BYTES, "B", (double)at->bytes},
+        {AS_PROCESS_FAILED, "1", (double)at->failed},
+        {AS_PROCESS_UNKNOWN, "1", (double)at->unknown_frees},
+        {AS_PROCESS_UNSEEN, "1", (double)at->unseen},
+        {AS_PROCESS_COST, "ns", cost},
+        {AS_PROCESS_OWN_MALLOC, "1", at->has_own_malloc},
+        {AS_PROCESS_FORKED, "1", at->is_forked},
+        {AS_PROCESS_FULL, "1", at->is_full},
+        {AS_PROCESS_ENDED, "1", at->state == AS_SHARE_ENDED},
     };
     bool ok = at->peak_is_unstamped || !at->peak_time ||
               number_add(r, p, AS_PROCESS_PEAK_TIME, "tick", ticks, (double)as_preload_ticks(r, &c->share, at->peak_time));
@@ -237,9 +297,7 @@ static assay_status process_end(as_recording *r, as_preload *share, uint32_t num
     uint64_t                in_all = at->allocs + at->frees + at->resizes + at->maps;
     r->trace->memory_events_lost += in_all > t->n_events ? in_all - t->n_events : 0;
     as_preload_release(share, number);
-    free(t->sites);
-    free(t->stacks);
-    *t = (taken){0};
+    taken_drop(t);
     return ASSAY_OK;
 }
 
@@ -286,10 +344,8 @@ static assay_status stop(as_recording *r)
         status = as_preload_look(r, &c->share, process_end);
     for (uint32_t i = 0; i < c->share.n && status == ASSAY_OK; i++)
         status = process_end(r, &c->share, i);
-    for (uint32_t i = 0; i < AS_SHARE_MAX_PROCESSES; i++) {
-        free(c->of[i].sites);
-        free(c->of[i].stacks);
-    }
+    for (uint32_t i = 0; i < AS_SHARE_MAX_PROCESSES; i++)
+        taken_drop(&c->of[i]);
     if (c->timer >= 0)
         close(c->timer);
     as_preload_close(&c->share);
@@ -298,5 +354,11 @@ static assay_status stop(as_recording *r)
     return status;
 }
 
-const as_record_kind as_rc_malloc = {
-        .name = "malloc", .gives = AS_RECORD_MEMORY, .rank = 1, .probe = probe, .prepare = prepare, .start = start, .poll = poll_now, .stop = stop};
+const as_record_kind as_rc_malloc = {.name = "malloc",
+                                     .gives = AS_RECORD_MEMORY,
+                                     .rank = 1,
+                                     .probe = probe,
+                                     .prepare = prepare,
+                                     .start = start,
+                                     .poll = poll_now,
+                                     .stop = stop};

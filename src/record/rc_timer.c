@@ -85,7 +85,9 @@ static assay_status process_end(as_recording *r, as_preload *share, uint32_t num
     const as_share_ring *rings = as_preload_part(p, AS_SHARE_RINGS);
     for (uint32_t i = 0; i < p->at->n_rings && i < AS_SHARE_MAX_THREADS; i++)
         r->trace->looks_lost += rings[i].dropped;
-    if (p->at->signal_taken && !as_trace_add_metric(r->trace, &(as_trace_metric){.name = AS_RECORD_SIGNAL_TAKEN, .unit = "1", .step = (uint64_t)p->lane, .value = 1}))
+    if (p->at->signal_taken &&
+        !as_trace_add_metric(
+            r->trace, &(as_trace_metric){.name = AS_RECORD_SIGNAL_TAKEN, .unit = "1", .step = (uint64_t)p->lane, .value = 1}))
         return as_fail(r->env, ASSAY_NO_MEMORY, "record: not enough memory for one more number");
     as_preload_release(share, number);
     return ASSAY_OK;
@@ -122,5 +124,11 @@ static assay_status stop(as_recording *r)
     return status;
 }
 
-const as_record_kind as_rc_timer = {
-        .name = "timer", .gives = AS_RECORD_STACKS, .rank = 1, .probe = probe, .prepare = prepare, .start = start, .poll = poll_now, .stop = stop};
+const as_record_kind as_rc_timer = {.name = "timer",
+                                    .gives = AS_RECORD_STACKS,
+                                    .rank = 1,
+                                    .probe = probe,
+                                    .prepare = prepare,
+                                    .start = start,
+                                    .poll = poll_now,
+                                    .stop = stop};

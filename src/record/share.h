@@ -52,13 +52,14 @@ typedef struct as_share_module {
 /* A stack that allocates.  The sum of live_bytes over all sites is the process's live_bytes. */
 typedef struct as_share_site {
     uint64_t live_bytes;
-    uint64_t saved_bytes; /* live_bytes when the peak number `saved_at` was reached; of any later peak, live_bytes is still the same */
+    uint64_t
+        saved_bytes; /* live_bytes when the peak number `saved_at` was reached; of any later peak, live_bytes is still the same */
     uint64_t saved_at;
-    uint64_t top_bytes; /* the most that this site ever had */
-    uint64_t allocs;    /* blocks that came from here, by malloc or by a realloc */
-    uint64_t frees;     /* of these, how many are gone: freed, or taken over by a realloc */
-    uint64_t bytes;     /* that were asked for here, in all */
-    uint64_t temporary; /* blocks that were freed before the thread allocated another one */
+    uint64_t largest_bytes; /* one block */
+    uint64_t allocs;        /* blocks that came from here, by malloc or by a realloc */
+    uint64_t frees;         /* of these, how many are gone: freed, or taken over by a realloc */
+    uint64_t bytes;         /* that were asked for here, in all */
+    uint64_t temporary;     /* blocks that were freed before the thread allocated another one */
 } as_share_site;
 
 typedef struct as_share_stack {
@@ -91,12 +92,12 @@ enum { AS_SHARE_RUNS = 1, AS_SHARE_ENDED = 2 }; /* ended: its destructors ran */
 
 typedef struct as_share_process {
     uint32_t pid, parent;
-    uint32_t state;          /* 0: not ready to be read; then AS_SHARE_RUNS, AS_SHARE_ENDED */
-    uint32_t has_own_malloc; /* the program brings a malloc of its own, which is never seen */
-    uint32_t signal_taken;   /* the program set a handler for the signal of the timers */
+    uint32_t state;                                          /* 0: not ready to be read; then AS_SHARE_RUNS, AS_SHARE_ENDED */
+    uint32_t has_own_malloc;                                 /* the program brings a malloc of its own, which is never seen */
+    uint32_t signal_taken;                                   /* the program set a handler for the signal of the timers */
     uint32_t n_modules, n_sites, n_words, n_events, n_rings; /* atomic; entries below them are ready */
-    uint32_t is_full;        /* a table is full: what came later is counted in site 0 */
-    uint32_t is_forked;      /* began by fork() without exec(): what its parent had allocated is not counted */
+    uint32_t is_full;                                        /* a table is full: what came later is counted in site 0 */
+    uint32_t is_forked; /* began by fork() without exec(): what its parent had allocated is not counted */
     uint64_t start_time;
     char     name[32];
 
@@ -105,9 +106,9 @@ typedef struct as_share_process {
     uint32_t window, peak_is_unstamped;
     uint64_t window_peak_bytes;
     uint64_t allocs, frees, resizes, bytes, live_blocks, peak_blocks;
-    uint64_t maps, unmaps, mapped_bytes;                 /* mmap() of anonymous memory: in the numbers above, too */
-    uint64_t failed, unknown_frees, unseen;              /* unseen: calls from a signal handler amid our own work */
-    uint64_t cost_calls, cost_time, cost_own_time;       /* of some calls: how many, all their time, ours alone */
+    uint64_t maps, unmaps, mapped_bytes;           /* mmap() of anonymous memory: in the numbers above, too */
+    uint64_t failed, unknown_frees, unseen;        /* unseen: calls from a signal handler amid our own work */
+    uint64_t cost_calls, cost_time, cost_own_time; /* of some calls: how many, all their time, ours alone */
     uint64_t reserved[8];
 } as_share_process;
 
@@ -120,7 +121,7 @@ enum { AS_SHARE_PAGE = 65536 }; /* the largest page of any machine */
 #define AS_SHARE_WORDS     (AS_SHARE_STACKS + AS_SHARE_UP(sizeof(as_share_stack) * AS_SHARE_MAX_SITES))
 #define AS_SHARE_EVENTS    (AS_SHARE_WORDS + AS_SHARE_UP(sizeof(uint64_t) * AS_SHARE_MAX_WORDS))
 #define AS_SHARE_RINGS     (AS_SHARE_EVENTS + AS_SHARE_UP(sizeof(as_share_event) * AS_SHARE_MAX_EVENTS))
-#define AS_SHARE_BLOCK(what)                                                                                                     \
+#define AS_SHARE_BLOCK(what) \
     (AS_SHARE_RINGS + (((what)&AS_SHARE_TIMER) ? AS_SHARE_UP(sizeof(as_share_ring) * AS_SHARE_MAX_THREADS) : 0))
 
 #endif

@@ -41,7 +41,7 @@ static assay_trace *code_trace(assay_env *env)
     expect(as_trace_add_memory_site(t, &(as_memory_site){.ticks = 8,
                                                           .live_bytes = 100,
                                                           .peak_bytes = 300,
-                                                          .top_bytes = 400,
+                                                          .largest_bytes = 400,
                                                           .allocs = 6,
                                                           .frees = 5,
                                                           .bytes = UINT64_MAX,

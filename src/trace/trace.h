@@ -382,7 +382,7 @@ typedef struct as_memory_site {
     uint64_t ticks;
     uint64_t live_bytes;
     uint64_t peak_bytes; /* live when the process had most; of a process they add up to its peak */
-    uint64_t top_bytes;  /* the most that this stack had at any time */
+    uint64_t largest_bytes; /* one block */
     uint64_t allocs;     /* blocks that came from here */
     uint64_t frees;      /* of these, how many are gone; the others are live */
     uint64_t bytes;      /* asked for, in all */

@@ -660,7 +660,7 @@ static bool memory_site_unpack(reader *r, const uint8_t *p, void *item, char why
     *x = (as_memory_site){.ticks = as_le64(p),
                           .live_bytes = as_le64(p + 8),
                           .peak_bytes = as_le64(p + 16),
-                          .top_bytes = as_le64(p + 24),
+                          .largest_bytes = as_le64(p + 24),
                           .allocs = as_le64(p + 32),
                           .frees = as_le64(p + 40),
                           .bytes = as_le64(p + 48),

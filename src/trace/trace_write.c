@@ -482,7 +482,7 @@ static bool memory_site_pack(as_trace_writer *s, uint8_t *p, const assay_trace *
     as_le64_put(p, x->ticks);
     as_le64_put(p + 8, x->live_bytes);
     as_le64_put(p + 16, x->peak_bytes);
-    as_le64_put(p + 24, x->top_bytes);
+    as_le64_put(p + 24, x->largest_bytes);
     as_le64_put(p + 32, x->allocs);
     as_le64_put(p + 40, x->frees);
     as_le64_put(p + 48, x->bytes);
