@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -265,8 +266,8 @@ static void block_add(uint64_t address, uint64_t bytes, uint32_t site)
 
 extern char **environ;
 extern void  *__libc_stack_end __attribute__((weak));
-static int    never_alive;
-static int   *alive = &never_alive; /* 1 while this very process is recorded; zeroed by the system in a child after fork() */
+static int    never_alive[2];
+static int   *alive = never_alive; /* 1 while this very process is recorded; zeroed by the system in a child after fork() */
 static enum { UNTRIED, OFF, ON } state;
 
 enum { FIRST_BLOCKS = 1 << 14, FIRST_SITES = 1 << 12 };
@@ -287,6 +288,10 @@ static bool tables_make(void)
 static void counters_reset(void)
 {
     lock_word = 0;
+    if (alive[1]) { /* a system that does not wipe memory at fork() */
+        memset(blocks, 0, (block_mask + 1) * sizeof *blocks);
+        memset(site_index, 0, (site_mask + 1) * sizeof *site_index);
+    }
     n_blocks = 0;
     n_maps = 0;
     as_pl_process->n_sites = 1; /* site 0: where there was no room for a stack */
@@ -308,7 +313,7 @@ static __attribute__((noinline)) bool wake(void)
         state = ON;
         counters_reset();
         as_pl_process->has_own_malloc = dlsym(RTLD_DEFAULT, "malloc") != (void *)malloc;
-        *alive = 1;
+        alive[0] = alive[1] = 1;
     }
     as_pl_inside = 0;
     errno = kept;
@@ -355,12 +360,16 @@ enum { OWN_FRAMES = 1 };
     })
 #endif
 
+enum { LONG = 1 << 16 };
 static uint64_t cost_begin(void) { return UNLIKELY((++own.calls & 127) == 0) ? as_pl_now() : 0; }
 static void     cost_end(uint64_t began) /* under the lock */
 {
     if (UNLIKELY(began)) {
-        as_pl_process->cost_calls++;
-        as_pl_process->cost_own_time += as_pl_now() - began;
+        uint64_t took = as_pl_now() - began;
+        if (took < LONG) { /* else the thread lost its CPU meanwhile */
+            as_pl_process->cost_calls++;
+            as_pl_process->cost_own_time += took;
+        }
     }
 }
 
@@ -690,11 +699,15 @@ EXPORT int dlclose(void *handle)
     return result;
 }
 
+static void in_child(void) { *alive = 0; } /* as the system does by itself, also where fork() was not the library's */
+
 static __attribute__((constructor)) void begin(void)
 {
     is_resolved();
     if (!*alive)
         wake();
+    if (*alive)
+        pthread_atfork(NULL, NULL, in_child);
     if (as_pl_head && (as_pl_head->what & AS_SHARE_TIMER))
         as_pl_timer_begin();
 }

@@ -278,7 +278,10 @@ static assay_status process_begin(as_recording *r, as_preload *p, uint32_t numbe
         }
     char name[sizeof now->at->name];
     snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, now->at->name);
-    now->lane = as_record_lane(r, (pid_t)now->at->pid, (pid_t)now->at->pid, name);
+    /* Not as_record_lane(): after exec() it would find that of the program before, if both have one name. */
+    now->lane = as_trace_add_lane(r->trace, &(as_trace_lane){.name = name, .pid = now->at->pid, .tid = now->at->pid});
+    if (now->lane > UINT16_MAX)
+        now->lane = -1;
     return now->lane >= 0 ? ASSAY_OK : as_fail(r->env, ASSAY_NO_MEMORY, "record: not enough memory for one more process");
 }
 

@@ -1,6 +1,7 @@
 /* rc_malloc.c - records what a program allocates, by a library that is loaded into it (preload/). */
 /* os: linux */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
@@ -9,8 +10,8 @@
 #include "base/clock.h"
 #include "record/preload.h"
 
-/* Totals are read every 10 ms, and stacks every 50 ms; after MANY of them half as often, and so on. */
-enum { FIRST_STEP_MS = 10, FIRST_SITES_MS = 50, MANY = 256, MOST_SITE_RECORDS = 1 << 17 };
+/* Totals are read every 10 ms, and stacks every 20 ms; after MANY of them half as often, and so on. */
+enum { FIRST_STEP_MS = 10, FIRST_SITES_MS = 20, MANY = 256, MOST_SITE_RECORDS = 1 << 17 };
 
 /* What of a process is in the trace already.  Several stacks of addresses may be one of functions: where a program has no lines, two calls
  * in one function look alike.  Their sites are added up. */
@@ -23,12 +24,14 @@ typedef struct taken {
     size_t          n_sum_of;
     uint32_t        last_thread;
     int             last_lane;
+    int             place;
+    bool            has_place;
 } taken;
 
 typedef struct recorder {
     as_preload share;
     taken      of[AS_SHARE_MAX_PROCESSES];
-    int        timer, place;
+    int        timer;
     uint64_t   next_sites_ns;
     uint32_t   step_ms, sites_ms, n_steps, n_site_steps;
 } recorder;
@@ -51,9 +54,6 @@ static assay_status prepare(as_recording *r)
     c->step_ms = FIRST_STEP_MS, c->sites_ms = FIRST_SITES_MS;
     r->state = c;
     AS_TRY(as_preload_open(r, AS_SHARE_MEMORY, 0, &c->share));
-    c->place = as_trace_add_place(r->trace, "host");
-    if (c->place < 0)
-        return as_fail(r->env, ASSAY_NO_MEMORY, "record: not enough memory for a place");
     c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (c->timer >= 0 && as_record_wait_on(r, c->timer))
         timer_set(c);
@@ -184,8 +184,10 @@ static void taken_drop(taken *t)
 
 static int lane_of(as_recording *r, const as_preload_process *p, taken *t, uint32_t thread)
 {
+    if (thread == p->at->pid)
+        return p->lane;
     if (thread != t->last_thread) {
-        t->last_lane = as_record_lane(r, (pid_t)p->at->pid, (pid_t)thread, thread == p->at->pid ? p->at->name : NULL);
+        t->last_lane = as_record_lane(r, (pid_t)p->at->pid, (pid_t)thread, NULL);
         t->last_thread = thread;
     }
     return t->last_lane;
@@ -200,6 +202,14 @@ static assay_status events_take(as_recording *r, recorder *c, const as_preload_p
     const as_share_event *events = as_preload_part(p, AS_SHARE_EVENTS);
     uint32_t              n = __atomic_load_n(&p->at->n_events, __ATOMIC_ACQUIRE);
     AS_TRY(stacks_take(r, p, t)); /* an event comes behind its site */
+    if (!t->has_place) {          /* the memory of each process is a place of its own */
+        char name[64];
+        snprintf(name, sizeof name, t == c->of ? "host" : "host:%u", p->at->pid);
+        t->place = as_trace_add_place(r->trace, name);
+        if (t->place < 0)
+            return no_memory(r);
+        t->has_place = true;
+    }
     for (; t->n_events < n && t->n_events < AS_SHARE_MAX_EVENTS; t->n_events++) {
         const as_share_event *e = &events[t->n_events];
         unsigned              kind = as_share_event_kind(e);
@@ -214,8 +224,8 @@ static assay_status events_take(as_recording *r, recorder *c, const as_preload_p
                                                                     .stack = t->now[t->sums[e->site]].stack,
                                                                     .kind = kinds[kind],
                                                                     .lane = (uint16_t)lane,
-                                                                    .place = (uint16_t)c->place,
-                                                                    .to = (uint16_t)c->place}))
+                                                                    .place = (uint16_t)t->place,
+                                                                    .to = (uint16_t)t->place}))
             return no_memory(r);
     }
     return ASSAY_OK;
@@ -357,6 +367,7 @@ static assay_status stop(as_recording *r)
 const as_record_kind as_rc_malloc = {.name = "malloc",
                                      .gives = AS_RECORD_MEMORY,
                                      .rank = 1,
+                                     .by_tables = true,
                                      .probe = probe,
                                      .prepare = prepare,
                                      .start = start,

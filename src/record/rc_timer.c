@@ -7,7 +7,7 @@
 
 typedef struct recorder {
     as_preload share;
-    uint64_t   n_looks, weight_ns;
+    uint64_t   n_looks, weight_ns, n_whole;
 } recorder;
 
 static bool probe(assay_env *env, const as_record_settings *s, char why[AS_RECORD_WHY]) { return as_preload_probe(env, s, why); }
@@ -31,9 +31,10 @@ static assay_status start(as_recording *r)
 
 static assay_status look_take(as_recording *r, recorder *c, const as_preload_process *p, uint32_t tid, const uint64_t *words)
 {
+    bool     is_whole = false;
     uint64_t n = words[0] >> 1, weight = words[1], at = words[2];
-    int      stack = as_symbols_stack(r->symbols, r->trace, (pid_t)p->at->pid, words + 3, n, words[0] & 1, NULL);
-    int      lane = as_record_lane(r, (pid_t)p->at->pid, (pid_t)tid, tid == p->at->pid ? p->at->name : NULL);
+    int      stack = as_symbols_stack(r->symbols, r->trace, (pid_t)p->at->pid, words + 3, n, words[0] & 1, &is_whole);
+    int      lane = tid == p->at->pid ? p->lane : as_record_lane(r, (pid_t)p->at->pid, (pid_t)tid, NULL);
     if (stack < 0 || lane < 0 ||
         !as_trace_add_look(r->trace, &(as_stack_sample){.ticks = at > r->trace->start_ticks ? at - r->trace->start_ticks : 0,
                                                         .weight_ns = weight,
@@ -42,6 +43,7 @@ static assay_status look_take(as_recording *r, recorder *c, const as_preload_pro
                                                         .state = AS_STACK_ON_CPU}))
         return as_fail(r->env, ASSAY_NO_MEMORY, "record: not enough memory for stack samples");
     c->n_looks++;
+    c->n_whole += is_whole;
     c->weight_ns += weight;
     return ASSAY_OK;
 }
@@ -106,6 +108,11 @@ static assay_status poll_now(as_recording *r)
     return ASSAY_OK;
 }
 
+static bool number_add(as_recording *r, const char *name, double value)
+{
+    return as_trace_add_metric(r->trace, &(as_trace_metric){.name = name, .unit = "1", .value = value});
+}
+
 static assay_status stop(as_recording *r)
 {
     recorder    *c = r->state;
@@ -116,6 +123,10 @@ static assay_status stop(as_recording *r)
         status = as_preload_look(r, &c->share, process_end);
     for (uint32_t i = 0; i < c->share.n && status == ASSAY_OK; i++)
         status = process_end(r, &c->share, i);
+    if (status == ASSAY_OK &&
+        !(number_add(r, AS_RECORD_WHOLE, (double)c->n_whole) && number_add(r, AS_RECORD_CUT, (double)(c->n_looks - c->n_whole)) &&
+          number_add(r, AS_RECORD_TABLES, 1) && number_add(r, AS_RECORD_OFF_CPU, 0)))
+        status = as_fail(r->env, ASSAY_NO_MEMORY, "record: not enough memory for its last numbers");
     if (c->n_looks) /* what it was, not what was asked for: the system has its own ticks */
         r->trace->look_period_ns = (double)c->weight_ns / (double)c->n_looks;
     as_preload_close(&c->share);
@@ -127,6 +138,7 @@ static assay_status stop(as_recording *r)
 const as_record_kind as_rc_timer = {.name = "timer",
                                     .gives = AS_RECORD_STACKS,
                                     .rank = 1,
+                                    .by_tables = true,
                                     .probe = probe,
                                     .prepare = prepare,
                                     .start = start,

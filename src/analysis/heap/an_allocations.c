@@ -306,6 +306,16 @@ static void numbers_add(assay_facts *f, as_fact_group *g, const assay_trace *t, 
                  count_of(p->mapped, "byte", "mmap that the program called itself"));
     as_facts_add(f, g, "allocations.failed", "failed", count_of(p->failed, "1", EXACT));
     as_facts_add(f, g, "allocations.unknown_frees", "frees of blocks from before", count_of(p->unknown, "1", EXACT));
+    double cpu = metric_last(t, AS_RECORD_CPU), code = metric_last(t, AS_RECORD_EXIT_CODE);
+    as_facts_add(f, g, "allocations.wall", "wall time of the program",
+                 wall > 0 ? as_metric_measured(wall, NAN, NAN, 1, "ns", "clock")
+                          : as_metric_unavailable("ns", "the record was cut off"));
+    as_facts_add(f, g, "allocations.cpu", "CPU time of the program, recording included",
+                 cpu >= 0 ? as_metric_measured(cpu, NAN, NAN, 1, "ns", "the system's count")
+                          : as_metric_unavailable("ns", "the record was cut off"));
+    as_facts_add(f, g, "allocations.exit_code", "exit code of the program",
+                 code >= 0 ? as_metric_counted((uint64_t)code, "1", "the system")
+                           : as_metric_unavailable("1", "the program was ended by a signal, or the record was cut off"));
     as_facts_add(f, g, "allocations.events", "events kept one by one",
                  as_metric_counted(t->n_memory_events, "1", "the first of each process"));
     as_facts_add(f, g, "allocations.events_left", "later events, only in the counts",
@@ -314,6 +324,13 @@ static void numbers_add(assay_facts *f, as_fact_group *g, const assay_trace *t, 
 
 static void limits_say(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_heap_process *p)
 {
+    if (!t->complete)
+        as_facts_find(f, g, AS_LEVEL_WARN,
+                      "The record is partial: its end was never written. The counts are those of the last look at the program.");
+    else if (t->state == AS_TRACE_PARTIAL)
+        as_facts_find(f, g, AS_LEVEL_WARN, "The record is partial: %s.", t->reason);
+    if (metric_last(t, AS_RECORD_EXIT_CODE) > 0)
+        as_facts_find(f, g, AS_LEVEL_WARN, "The program ended with exit code %.0f.", metric_last(t, AS_RECORD_EXIT_CODE));
     if (p->own_malloc)
         as_facts_find(f, g, AS_LEVEL_BAD,
                       "The program brings a malloc of its own, which cannot be seen from outside: these counts leave it out.");
@@ -358,4 +375,4 @@ static void run(assay_facts *f, const assay_trace *t)
     limits_say(f, g, t, p);
 }
 
-const as_analysis as_an_allocations = {.name = "allocations", .order = 74, .run = run};
+const as_analysis as_an_allocations = {.name = "allocations", .order = 74, .of = 1u << AS_OF_PROGRAM, .run = run};

@@ -328,7 +328,7 @@ static bool courses_of_sites(const assay_trace *t, as_arena *arena, as_heap_proc
         first = x->ticks < first ? x->ticks : first;
         last = x->ticks > last ? x->ticks : last;
     }
-    if (n_times < 2 * AS_HEAP_STEPS)
+    if (n_times < AS_HEAP_STEPS)
         return true;
     for (int k = 0; k < AS_HEAP_STEPS; k++) {
         times[k] = first + (last - first) / 4 + (uint64_t)((double)(last - first) * .75 * k / (AS_HEAP_STEPS - 1));
@@ -351,7 +351,9 @@ static bool courses_of_sites(const assay_trace *t, as_arena *arena, as_heap_proc
     return true;
 }
 
-static bool leaks_find(const assay_trace *t, as_arena *arena, as_heap_process *p, const as_memory_site **sorted, size_t n)
+/* is_alone: no other process had its id, as after exec(). */
+static bool leaks_find(const assay_trace *t, as_arena *arena, as_heap_process *p, bool is_alone, const as_memory_site **sorted,
+                       size_t n)
 {
     double *live = AS_TAKE(arena, double, p->n_sites *AS_HEAP_STEPS), s[AS_HEAP_STEPS];
     p->leaks = AS_TAKE(arena, as_heap_leak, p->n_sites);
@@ -359,7 +361,8 @@ static bool leaks_find(const assay_trace *t, as_arena *arena, as_heap_process *p
         return false;
     if (!p->n_sites)
         return true;
-    if (as_heap_has_all_events(t) ? !courses_of_events(t, arena, p, live, s) : !courses_of_sites(t, arena, p, sorted, n, live, s))
+    if (as_heap_has_all_events(t) && is_alone ? !courses_of_events(t, arena, p, live, s)
+                                              : !courses_of_sites(t, arena, p, sorted, n, live, s))
         return false;
     if (p->n_steps < AS_HEAP_STEPS)
         return true;
@@ -393,5 +396,10 @@ bool as_heap_read(const assay_trace *t, as_arena *arena, as_heap *out)
         if (out->main < 0 || p->peak > out->processes[out->main].peak)
             out->main = (int)i;
     }
-    return out->main < 0 || leaks_find(t, arena, &out->processes[out->main], sorted, n);
+    if (out->main < 0)
+        return true;
+    bool is_alone = true;
+    for (size_t i = 0; i < out->n; i++)
+        is_alone &= (int)i == out->main || t->lanes[out->processes[i].lane].pid != t->lanes[out->processes[out->main].lane].pid;
+    return leaks_find(t, arena, &out->processes[out->main], is_alone, sorted, n);
 }
