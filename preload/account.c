@@ -158,9 +158,10 @@ static bool sites_grow(void)
 static uint32_t site_of(uint64_t hash, const uint64_t *stack, unsigned n, bool is_cut)
 {
     as_share_process *p = as_pl_process;
+    as_share_stack   *all = as_pl_part(AS_SHARE_STACKS);
     uint64_t          i = (hash >> 24) & site_mask;
     for (; site_index[i]; i = (i + 1) & site_mask)
-        if ((site_index[i] & ~NUMBER) == (hash & ~NUMBER))
+        if ((site_index[i] & ~NUMBER) == (hash & ~NUMBER) && all[site_index[i] & NUMBER].hash == hash)
             return (uint32_t)(site_index[i] & NUMBER);
     uint32_t number = p->n_sites;
     if (number >= AS_SHARE_MAX_SITES || p->n_words + n > AS_SHARE_MAX_WORDS ||
@@ -171,8 +172,7 @@ static uint32_t site_of(uint64_t hash, const uint64_t *stack, unsigned n, bool i
     for (i = (hash >> 24) & site_mask; site_index[i]; i = (i + 1) & site_mask)
         ;
     site_index[i] = (hash & ~NUMBER) | number;
-    uint64_t       *words = as_pl_part(AS_SHARE_WORDS);
-    as_share_stack *all = as_pl_part(AS_SHARE_STACKS);
+    uint64_t *words = as_pl_part(AS_SHARE_WORDS);
     memcpy(words + p->n_words, stack, n * sizeof *words);
     all[number] = (as_share_stack){.hash = hash, .first_word = p->n_words, .n = (uint16_t)n, .is_cut = is_cut};
     p->n_words += n;
@@ -325,7 +325,8 @@ static inline bool enter(void)
     if (UNLIKELY(!*alive) && !wake())
         return false;
     if (UNLIKELY(as_pl_inside)) {
-        __atomic_fetch_add(&as_pl_process->unseen, 1, __ATOMIC_RELAXED);
+        if (as_pl_inside == 1)
+            __atomic_fetch_add(&as_pl_process->unseen, 1, __ATOMIC_RELAXED);
         return false;
     }
     as_pl_inside = 1;
@@ -336,10 +337,12 @@ static inline void leave(void) { as_pl_inside = 0; }
 static __attribute__((noinline)) void thread_learn(void)
 {
     int kept = errno;
+    as_pl_inside = 2; /* what the system allocates for us is nobody's */
     own.tid = (uint32_t)syscall(SYS_gettid);
     own.stack_end = own.tid != as_pl_process->pid ? as_pl_stack_end()
                     : &__libc_stack_end           ? (uint64_t)(uintptr_t)__libc_stack_end
                                                   : 0;
+    as_pl_inside = 1;
     errno = kept;
 }
 

@@ -66,7 +66,8 @@ void as_pl_timer_begin(void); /* in the first thread, at the start and after for
 
 /* --- account.c --- */
 
-extern __thread int as_pl_inside; /* this thread is in our own code: what it allocates is not recorded */
-void                as_pl_fork_hook(void);
+extern __thread int
+     as_pl_inside; /* this thread is in our own code: what it allocates is not recorded; 2: we asked the system for something */
+void as_pl_fork_hook(void);
 
 #endif
