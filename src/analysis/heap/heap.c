@@ -18,13 +18,20 @@ static bool is_wrapper(const char *name)
         "g_malloc",        "g_malloc0",      "g_realloc",        "g_strdup",         "asprintf",         "vasprintf",
         "PyMem_RawMalloc", "PyMem_Malloc",   "PyObject_Malloc",  "PyMem_RawRealloc", "PyObject_Realloc", "_PyMem_RawMalloc",
         "sqlite3Malloc",   "sqlite3_malloc", "sqlite3_malloc64", "sqlite3MemMalloc"};
-    static const char *const begins[] = {"operator new", "std::", "__gnu_cxx::", "void* std::", "_Znw", "_Zna", "_ZNSt", "_ZSt"};
+    static const char *const within[] = {"operator new", "std::", "__gnu_cxx::"}; /* before the first bracket */
+    static const char *const begins[] = {"_Znw", "_Zna", "_ZNSt", "_ZSt"};
+    size_t                   n = strcspn(name, "(<");
     for (size_t i = 0; i < AS_COUNT(whole); i++)
         if (!strcmp(name, whole[i]))
             return true;
     for (size_t i = 0; i < AS_COUNT(begins); i++)
         if (!strncmp(name, begins[i], strlen(begins[i])))
             return true;
+    for (size_t i = 0; i < AS_COUNT(within); i++) {
+        const char *at = strstr(name, within[i]);
+        if (at && at < name + n)
+            return true;
+    }
     return false;
 }
 
@@ -32,15 +39,21 @@ static bool is_named(const char *name) { return *name && *name != '['; }
 
 int as_heap_frame(const assay_trace *t, uint32_t stack)
 {
+    int own = -1; /* the innermost of the program's own, which may have no name */
     if (stack >= t->n_stacks)
         return -1;
-    int first = t->stacks[stack].frame;
     for (int at = (int)stack; at >= 0; at = t->stacks[at].parent) {
-        const char *name = t->frames[t->stacks[at].frame].name;
-        if (is_named(name) && !is_wrapper(name))
+        const as_trace_frame *x = &t->frames[t->stacks[at].frame];
+        if (is_wrapper(x->name))
+            continue;
+        if (own >= 0 && strcmp(x->object, t->frames[own].object))
+            break; /* a name from elsewhere would be wrong: who calls into a stripped program is not what allocates */
+        if (own < 0)
+            own = t->stacks[at].frame;
+        if (is_named(x->name))
             return t->stacks[at].frame;
     }
-    return first;
+    return own >= 0 ? own : t->stacks[stack].frame;
 }
 
 bool as_heap_has_all_events(const assay_trace *t) { return t->n_memory_events && !t->memory_events_lost; }

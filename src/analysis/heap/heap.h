@@ -49,7 +49,8 @@ typedef struct as_heap {
 /* False: no memory.  n == 0: the trace is not one of allocations. */
 bool as_heap_read(const assay_trace *t, as_arena *arena, as_heap *out);
 
-/* The frame that a stack is named after: the innermost that is not an allocator's own wrapper; -1: no stack. */
+/* The frame that a stack is named after: the innermost that is not an allocator's own wrapper, or where that has no
+ * name, the next one with a name in the same program or library; -1: no stack. */
 int as_heap_frame(const assay_trace *t, uint32_t stack);
 /* Whether the process's events are all in the trace. */
 bool as_heap_has_all_events(const assay_trace *t);

@@ -52,6 +52,24 @@ static void site(assay_trace *t, uint64_t ticks, uint32_t which, uint64_t live, 
                                                          .bytes = 10 * allocs}));
 }
 
+Test(heap, a_stack_is_named_after_its_own_program)
+{
+    assay_env   *env = fake_env();
+    assay_trace *t = heap_trace(env);
+    int          outside = as_trace_add_frame(t, &(as_trace_frame){.name = "start_thread", .object = "libc.so.6", .context = -1});
+    int          nameless = as_trace_add_frame(t, &(as_trace_frame){.name = "[unknown]", .object = "tool", .context = -1});
+    int          exported = as_trace_add_frame(t, &(as_trace_frame){.name = "tool_run", .object = "tool", .context = -1});
+    int          string = as_trace_add_frame(
+                 t, &(as_trace_frame){.name = "void std::string::_M_construct<char>(char)", .object = "libstdc++.so.6", .context = -1});
+    int root = as_trace_add_stack(t, -1, outside);
+    int stripped = as_trace_add_stack(t, as_trace_add_stack(t, root, nameless), string);
+    int half = as_trace_add_stack(t, as_trace_add_stack(t, root, exported), nameless);
+    expect_eq(as_heap_frame(t, (uint32_t)stripped), nameless);
+    expect_eq(as_heap_frame(t, (uint32_t)half), exported);
+    expect_eq(as_heap_frame(t, AS_NO_STACK), -1);
+    assay_trace_free(t);
+}
+
 Test(heap, a_trace_without_counts_has_no_processes)
 {
     assay_env   *env = fake_env();
