@@ -1,6 +1,6 @@
 /* account.c - malloc and its family: what each place in the code asks for, has now, and had at the peak.
  *
- * The books are exact whatever the volume: every call is added to the totals of its site under one lock, and the blocks that are in
+ * The counts are exact whatever the volume: every call is added to the totals of its site under one lock, and the blocks that are in
  * use are in a table by address.  What every site had at the peak costs nothing extra to know: a peak has a number, and a site that is
  * about to change for the first time after a peak first saves what it had then.  Only the log of single events ends, after max_events.
  *
@@ -180,7 +180,7 @@ static uint32_t site_of(uint64_t hash, const uint64_t *stack, unsigned n, bool i
     return number;
 }
 
-/* --- The books --- */
+/* --- The counts --- */
 
 static as_share_site *site_at(uint32_t number) { return (as_share_site *)as_pl_part(AS_SHARE_SITES) + number; }
 
@@ -536,7 +536,7 @@ static void *first_move(void *p, size_t bytes)
     return to;
 }
 
-/* The block keeps its place in the books until the system has moved it, so the total never falls for a moment. */
+/* The block stays in the counts until the system has moved it, so the total never falls for a moment. */
 static void *moved(void *p, size_t bytes, as_pl_place at)
 {
     uint64_t old_bytes = 0, from = (uint64_t)(uintptr_t)p;

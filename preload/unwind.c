@@ -29,10 +29,9 @@ typedef struct rule {
     int32_t kind;
 } rule;
 
-/* Rule 0: nothing is known; 1: the outermost frame. */
 enum { MAX_RULES = 8192, CACHE_BITS = 15 };
-static rule     rules[MAX_RULES] = {[1] = {.kind = RULE_END}};
-static uint32_t n_rules = 2;
+static rule     rules[MAX_RULES];
+static uint32_t n_rules;
 static int      rules_lock;              /* never waited for */
 static uint64_t cache[1u << CACHE_BITS]; /* address << 16 | rule + 1 */
 

@@ -39,14 +39,14 @@ static assay_trace *code_trace(assay_env *env)
         &(as_memory_event){
             .ticks = 7, .took_ticks = 9, .id = 0xabc, .bytes = 4096, .stack = AS_NO_STACK, .kind = AS_MEMORY_TRANSFER, .to = 1}));
     expect(as_trace_add_memory_site(t, &(as_memory_site){.ticks = 8,
-                                                          .live_bytes = 100,
-                                                          .peak_bytes = 300,
-                                                          .largest_bytes = 400,
-                                                          .allocs = 6,
-                                                          .frees = 5,
-                                                          .bytes = UINT64_MAX,
-                                                          .temporary = 2,
-                                                          .stack = 1}));
+                                                         .live_bytes = 100,
+                                                         .peak_bytes = 300,
+                                                         .largest_bytes = 400,
+                                                         .allocs = 6,
+                                                         .frees = 5,
+                                                         .bytes = UINT64_MAX,
+                                                         .temporary = 2,
+                                                         .stack = 1}));
     expect(as_trace_add_memory_site(t, &(as_memory_site){.ticks = 9, .stack = AS_NO_STACK}));
     expect(as_trace_reserve(t, 1, 0, 0, 0));
     expect(as_trace_add_span(t, &(as_span){.begin_ticks = 1, .end_ticks = 9, .step = 1, .kind = AS_SPAN_USER}));

@@ -273,7 +273,8 @@ typedef struct as_trace_roof {
 #define AS_RECORD_TABLES    "record.tables"    /* 1: callers were found by unwind tables; 0: by frame pointers */
 #define AS_RECORD_WHOLE     "record.whole"     /* looks whose stack reaches the first function of its thread */
 #define AS_RECORD_CUT       "record.cut"       /* looks whose stack does not: code without frame pointers */
-#define AS_RECORD_SIGNAL_TAKEN "record.signal_taken" /* 1: the program uses the signal of the timers itself; looks at it end there */
+#define AS_RECORD_SIGNAL_TAKEN \
+    "record.signal_taken"                      /* 1: the program uses the signal of the timers itself; looks at it end there */
 #define AS_RECORD_THROTTLED "record.throttled" /* how often the kernel paused the sampling */
 typedef struct as_trace_metric {
     const char *name, *unit;
@@ -381,37 +382,37 @@ typedef struct as_memory_event {
 typedef struct as_memory_site {
     uint64_t ticks;
     uint64_t live_bytes;
-    uint64_t peak_bytes; /* live when the process had most; of a process they add up to its peak */
+    uint64_t peak_bytes;    /* live when the process had most; of a process they add up to its peak */
     uint64_t largest_bytes; /* one block */
-    uint64_t allocs;     /* blocks that came from here */
-    uint64_t frees;      /* of these, how many are gone; the others are live */
-    uint64_t bytes;      /* asked for, in all */
-    uint64_t temporary;  /* blocks that were freed before their thread allocated another one */
-    uint32_t stack;      /* AS_NO_STACK: where there was no memory left for more stacks */
-    uint16_t lane;       /* the first thread of the process */
+    uint64_t allocs;        /* blocks that came from here */
+    uint64_t frees;         /* of these, how many are gone; the others are live */
+    uint64_t bytes;         /* asked for, in all */
+    uint64_t temporary;     /* blocks that were freed before their thread allocated another one */
+    uint32_t stack;         /* AS_NO_STACK: where there was no memory left for more stacks */
+    uint16_t lane;          /* the first thread of the process */
     uint16_t zero;
 } as_memory_site;
 
 /* Exact numbers of a recorded process: metrics of this name, whose step is the lane of its first thread.  Those of the last tick count. */
-#define AS_PROCESS_LIVE         "memory.process.live"          /* bytes */
-#define AS_PROCESS_STEP_PEAK    "memory.process.step_peak"     /* bytes: the most since the one before it */
-#define AS_PROCESS_PEAK         "memory.process.peak"          /* bytes */
-#define AS_PROCESS_PEAK_TIME    "memory.process.peak_time"     /* ticks at which the peak ended; missing: it never fell again */
-#define AS_PROCESS_BLOCKS       "memory.process.blocks"        /* live */
-#define AS_PROCESS_ALLOCS       "memory.process.allocs"        /* calls of malloc, calloc, memalign ... */
-#define AS_PROCESS_RESIZES      "memory.process.resizes"       /* calls of realloc with a block */
-#define AS_PROCESS_FREES        "memory.process.frees"
-#define AS_PROCESS_MAPS         "memory.process.maps"          /* anonymous memory by mmap */
-#define AS_PROCESS_MAPPED       "memory.process.mapped"        /* bytes of it, live */
-#define AS_PROCESS_BYTES        "memory.process.bytes"         /* asked for, in all */
-#define AS_PROCESS_FAILED       "memory.process.failed"        /* calls that got nothing */
-#define AS_PROCESS_UNKNOWN      "memory.process.unknown_frees" /* frees of blocks from before the recording */
-#define AS_PROCESS_UNSEEN       "memory.process.unseen"        /* calls from a signal handler amid the recorder's own work */
-#define AS_PROCESS_COST         "memory.process.cost"          /* ns per call, measured on some of them */
-#define AS_PROCESS_OWN_MALLOC   "memory.process.own_malloc"    /* 1: the program brings its own malloc, which is not seen */
-#define AS_PROCESS_FORKED       "memory.process.forked"        /* 1: began by fork: what its parent had is not counted */
-#define AS_PROCESS_FULL         "memory.process.full"          /* 1: more stacks than there is space for; the rest has no stack */
-#define AS_PROCESS_ENDED        "memory.process.ended"         /* 1: it ended by itself, so what is live was never freed */
+#define AS_PROCESS_LIVE       "memory.process.live"      /* bytes */
+#define AS_PROCESS_STEP_PEAK  "memory.process.step_peak" /* bytes: the most since the one before it */
+#define AS_PROCESS_PEAK       "memory.process.peak"      /* bytes */
+#define AS_PROCESS_PEAK_TIME  "memory.process.peak_time" /* ticks at which the peak ended; missing: it never fell again */
+#define AS_PROCESS_BLOCKS     "memory.process.blocks"    /* live */
+#define AS_PROCESS_ALLOCS     "memory.process.allocs"    /* calls of malloc, calloc, memalign ... */
+#define AS_PROCESS_RESIZES    "memory.process.resizes"   /* calls of realloc with a block */
+#define AS_PROCESS_FREES      "memory.process.frees"
+#define AS_PROCESS_MAPS       "memory.process.maps"          /* anonymous memory by mmap */
+#define AS_PROCESS_MAPPED     "memory.process.mapped"        /* bytes of it, live */
+#define AS_PROCESS_BYTES      "memory.process.bytes"         /* asked for, in all */
+#define AS_PROCESS_FAILED     "memory.process.failed"        /* calls that got nothing */
+#define AS_PROCESS_UNKNOWN    "memory.process.unknown_frees" /* frees of blocks from before the recording */
+#define AS_PROCESS_UNSEEN     "memory.process.unseen"        /* calls from a signal handler amid the recorder's own work */
+#define AS_PROCESS_COST       "memory.process.cost"          /* ns per call, measured on some of them */
+#define AS_PROCESS_OWN_MALLOC "memory.process.own_malloc"    /* 1: the program brings its own malloc, which is not seen */
+#define AS_PROCESS_FORKED     "memory.process.forked"        /* 1: began by fork: what its parent had is not counted */
+#define AS_PROCESS_FULL       "memory.process.full"          /* 1: more stacks than there is space for; the rest has no stack */
+#define AS_PROCESS_ENDED      "memory.process.ended"         /* 1: it ended by itself, so what is live was never freed */
 
 struct assay_trace {
     as_arena    arena;

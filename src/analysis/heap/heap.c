@@ -236,7 +236,7 @@ static bool sites_read(const assay_trace *t, as_arena *arena, as_heap *h, const 
 /* --- Leaks ---------------------------------------------------------------------------------------------------------
  *
  * A stack leaks, perhaps, when what it has in use grows at most of AS_HEAP_STEPS moments of the last three quarters of the record, grows in each
- * of these quarters, and the last quarter is not much slower than the first of them: what fills up and stays is no leak.  The moments are
+ * of these quarters, and the last quarter is not much slower than the first of them: what fills up and stays is not a leak.  The moments are
  * equal numbers of events where all events are known, else the times at which the recorder looked. */
 
 /* P(at least `ups` of n coins show heads). */
