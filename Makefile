@@ -8,6 +8,7 @@
 #   make fuzz       a short run of every fuzz harness (FUZZ_SECONDS=10)
 #   make bench      what a span, a profiled run and an event of a long record cost on this machine
 #   make bench-peers  assay beside OpenBLAS, oneDNN, libxsmm and ONNX Runtime, tables into docs/benchmarks.md
+#   make bench-profilers  what profiling costs a run, beside ONNX Runtime's own profiler, table into docs/benchmarks.md
 #   make bench-load what loading a 100 MB ONNX model costs, beside ONNX Runtime (a Python environment in build/)
 #   make install    PREFIX=/usr/local: the program, the libraries, their headers and assay.pc, manual pages, shell completion; make uninstall
 #   make deb        Debian packages in build/: assay, libassay0, libassay-dev
@@ -185,6 +186,16 @@ test-unit: $(BUILD)/run-tests
 test-web: build/assay
 	@tests/web/run $(FILTER)
 
+# What is exported, read by other people's readers.
+.PHONY: test-viewers
+test-viewers: build/assay $(BUILD)/make_traces
+	@ASSAY=build/assay MAKE_TRACES=$(BUILD)/make_traces tests/viewers/run $(FILTER)
+$(BUILD)/make_traces: $(BUILD)/tests/viewers/make_traces.o $(BUILD)/libassay.a
+	@$(LINK) -o $@ $^ $(LIBS)
+$(BUILD)/tests/viewers/make_traces.o: | $(BUILD)/tests/viewers
+$(BUILD)/tests/viewers:
+	@mkdir -p $@
+
 test-arm:
 	@tools/setup arm
 	@$(MAKE) --no-print-directory CROSS=aarch64-linux-gnu- test-unit \
@@ -194,12 +205,13 @@ fuzz:
 	@tools/setup fuzz
 	@tools/fuzz $(FUZZ_SECONDS)
 
-bench: $(BUILD)/bench_span $(BUILD)/bench_trace
+bench: $(BUILD)/bench_span $(BUILD)/bench_trace $(BUILD)/bench_export
 	@$(BUILD)/bench_span
 	@$(BUILD)/bench_trace $(BUILD)/bench.trace
+	@$(BUILD)/bench_export $(BUILD)
 bench-load: $(BUILD)/bench_load
 	@tools/onnx-load --bench $<
-$(BUILD)/bench_span $(BUILD)/bench_load $(BUILD)/bench_trace: $(BUILD)/bench_%: $(BUILD)/bench/bench_%.o $(BUILD)/libassay.a
+$(BUILD)/bench_span $(BUILD)/bench_load $(BUILD)/bench_trace $(BUILD)/bench_export: $(BUILD)/bench_%: $(BUILD)/bench/bench_%.o $(BUILD)/libassay.a
 	@$(LINK) -o $@ $^ $(LIBS)
 
 # The peers are libraries of other people: only this target installs and links them.
@@ -214,6 +226,14 @@ bench-peers:
 	@build/peers-venv/bin/python -m pip install --quiet onnxruntime onnx 'numpy<2' || echo "bench-peers: ONNX Runtime cannot be installed; its rows will say so"
 	@build/peers-venv/bin/python -m pip install --quiet --no-deps ncps || echo "bench-peers: ncps cannot be installed; its rows will say so"
 	@build/peers-venv/bin/python tools/bench-peers $(BENCH_FLAGS) --into docs/benchmarks.md
+.PHONY: bench-profilers
+bench-profilers: $(BUILD)/bench_span
+	@tools/setup run peers
+	@$(MAKE) --no-print-directory all
+	@ln -sf $(BUILD:build/%=%)/bench_span build/bench_span
+	@test -x build/peers-venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/peers-venv
+	@build/peers-venv/bin/python -m pip install --quiet onnxruntime 'numpy<2'
+	@build/peers-venv/bin/python tools/bench-profilers $(BENCH_FLAGS) --into docs/benchmarks.md
 build/libpeers.so: bench/peers.c $(BUILD)/libassay.a
 	@$(COMPILER) $(CPP_ALL) $(C_ALL) $(OPT) $(DEBUG) $(PEER_FLAGS) $(LDFLAGS) -shared -o $@ $^ $(PEER_LIBS) $(LIBS)
 
@@ -260,4 +280,4 @@ deb:
 clean:
 	rm -rf build
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(wildcard $(BUILD)/bench/*.d $(BUILD)/tests/fuzz/*.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(wildcard $(BUILD)/bench/*.d $(BUILD)/tests/fuzz/*.d $(BUILD)/tests/viewers/*.d)

@@ -49,7 +49,7 @@ static double block_ns(assay_env *env, assay_instance *instance, as_recorder *re
     return as_quantile_sorted(samples, SAMPLES, 0.25);
 }
 
-static void compare(assay_env *env, const char *spec, const char *batch)
+static void compare(assay_env *env, const char *spec, const char *batch, bool json)
 {
     assay_options  *options;
     assay_model    *model;
@@ -79,9 +79,13 @@ static void compare(assay_env *env, const char *spec, const char *batch)
     size_t lo, hi;
     as_sort(ratio, PAIRS);
     as_median_ranks(PAIRS, 0.95, &lo, &hi, &cover);
-    printf("profiling on / off, %s batch %s, %d nodes of %.1f us in the mean: %+.3f %%, 95 %% interval %+.3f to %+.3f\n", spec,
-           batch, plan->n_steps - plan->n_prologue, once / 1e3 / (plan->n_steps - plan->n_prologue), 100 * (median - 1),
-           100 * (ratio[lo] - 1), 100 * (ratio[hi] - 1));
+    if (json)
+        printf("{\"run_us\": %.6g, \"ratio\": %.6g, \"lo\": %.6g, \"hi\": %.6g, \"nodes\": %d}\n", once / 1e3, median, ratio[lo],
+               ratio[hi], plan->n_steps - plan->n_prologue);
+    else
+        printf("profiling on / off, %s batch %s, %d nodes of %.1f us in the mean: %+.3f %%, 95 %% interval %+.3f to %+.3f\n", spec,
+               batch, plan->n_steps - plan->n_prologue, once / 1e3 / (plan->n_steps - plan->n_prologue), 100 * (median - 1),
+               100 * (ratio[lo] - 1), 100 * (ratio[hi] - 1));
     assay_instance_free(instance);
     assay_plan_free(plan);
     assay_model_free(model);
@@ -121,11 +125,17 @@ static void session_print(assay_env *env)
     assay_trace_free(trace);
 }
 
-int main(void)
+/* bench_span: everything, for people.  bench_span SPEC BATCH: profiling on against off of that network, as JSON for tools/bench-profilers. */
+int main(int argc, char **argv)
 {
     assay_env *env;
     if (assay_env_new(&env) != ASSAY_OK)
         return 5;
+    if (argc == 3) {
+        compare(env, argv[1], argv[2], true);
+        assay_env_free(env);
+        return 0;
+    }
     static as_span spans[SPANS];
     as_ring        ring = {.spans = spans, .capacity = SPANS};
     double         on[ROUNDS], off[ROUNDS], scratch[ROUNDS];
@@ -140,8 +150,8 @@ int main(void)
     session_print(env);
     printf("%d interleaved pairs of blocks of %d samples of at least %.1f ms, thread CPU time, lower quartile of a block\n", PAIRS,
            SAMPLES, SAMPLE_NS / 1e6);
-    compare(env, "mlp:sizes=128x128x128x128", "8");
-    compare(env, "mlp-small", "8");
+    compare(env, "mlp:sizes=128x128x128x128", "8", false);
+    compare(env, "mlp-small", "8", false);
     assay_env_free(env);
     return 0;
 }

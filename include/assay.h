@@ -223,6 +223,11 @@ void         assay_trace_free(assay_trace *trace);
 assay_status assay_trace_save(assay_env *env, const assay_trace *trace, const char *path);
 assay_status assay_trace_load(assay_env *env, const char *path, assay_trace **out);
 
+/* Writes the trace for another tool's viewer: `format` is "chrome", "perfetto", "speedscope", "folded", "pprof", "callgrind", "openmetrics"
+ * or "prometheus", and path "-" is standard output.  A timeline above 300,000 events keeps whole runs and leaves others out; sums are
+ * always of all that was recorded.  An existing file is replaced only when the new one is complete. */
+assay_status assay_trace_export(assay_env *env, const assay_trace *trace, const char *format, const char *path);
+
 assay_status assay_analyse(assay_env *env, const assay_trace *trace, assay_facts **out);
 void         assay_facts_free(assay_facts *facts);
 /* One number by its key: "latency.median", "memory.peak" ...  NULL when there is none.  Lives as long as the facts. */
@@ -418,6 +423,24 @@ assay_status assay_stored_verify(assay_env *env, const assay_options *options, a
 /* A case over its runs, with the change points that its ranks suggest; NULL: lists the cases.  Option cross-machine: of all
  * machines. */
 assay_status assay_history(assay_env *env, const char *name, const assay_options *options, assay_facts **out);
+
+/* --- What is in here, and does it hold what it promises ----------------------------------------------------------- */
+
+/* A list as one table that has the name of the topic: "ops", "models", "params", "devices", "kernels", "sensors" or "aliases" (short
+ * options and the names that other tools use).  `of` is the model of "params", and may be an ONNX file with "ops": then the operators
+ * of that file that are not supported are listed, with the facts "ops.nodes" and "ops.unsupported".  Else NULL. */
+assay_status assay_list(assay_env *env, const char *topic, const char *of, assay_facts **out);
+/* The parts of this build: tables "build" (version, how it was built), "in" (kind, name) and "left_out" (part, why). */
+assay_status assay_parts(assay_env *env, assay_facts **out);
+/* A neural circuit, for example "autoncp:units=28,out=4": `format` is "text", "detailed", "json", "dot" (Graphviz), "svg" or "crc" (one
+ * line), and path "-" is standard output.  Option: input, how many inputs it has. */
+assay_status assay_wiring_write(assay_env *env, const char *spec, const assay_options *options, const char *format,
+                                const char *path);
+/* Comparisons whose answer is known: a table "cells" with false alarms and what was found, and the fact "selftest.broken".  Options full,
+ * cells, seed, state.  The cells "programs..." start this program as `PROGRAM selftest --arm WHAT`: it must be `assay` itself, or answer
+ * this with assay_selftest_speak().  Set *out to NULL before the call; CANCELLED leaves what was counted in it. */
+assay_status assay_selftest(assay_env *env, const assay_options *options, assay_facts **out);
+assay_status assay_selftest_speak(assay_env *env, const char *what, int in_fd, int out_fd);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

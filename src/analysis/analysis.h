@@ -88,6 +88,7 @@ struct assay_facts {
     assay_trace  **trials;
     size_t         n_trials; /* the verdicts' raw data, also in the JSON: every verdict can be computed again */
     bool           owns_trials, with_samples;
+    assay_trace   *record; /* that they were computed from, where the caller gave it to them: owned; NULL: it did not */
 
     /* For the code that goes on with them in this process; files do not have these. */
     as_machine_state machine;  /* set by the analysis of contention */

@@ -25,6 +25,7 @@ void assay_facts_free(assay_facts *f)
         return;
     for (size_t i = 0; f->owns_trials && i < f->n_trials; i++)
         assay_trace_free(f->trials[i]);
+    assay_trace_free(f->record);
     as_arena_drop(&f->arena);
     free(f);
 }

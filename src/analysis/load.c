@@ -21,11 +21,13 @@ static assay_status trace_load(assay_env *env, const char *path, assay_facts ***
     assay_status status = assay_trace_load(env, path, &trace);
     if (status == ASSAY_OK)
         status = assay_analyse(env, trace, one);
-    assay_trace_free(trace);
-    if (status == ASSAY_OK)
+    if (status == ASSAY_OK) {
+        one[0]->record = trace;
         *out = one, *n = 1;
-    else
-        free(one);
+        return ASSAY_OK;
+    }
+    assay_trace_free(trace);
+    free(one);
     return status;
 }
 

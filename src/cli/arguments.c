@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-const char *const as_common_options[] = {"no-pager", NULL};
+const char *const as_common_options[] = {"quiet", "no-pager", NULL};
 
 const as_verb *as_verb_find(const char *name)
 {
@@ -114,15 +114,29 @@ static assay_status value_take(assay_env *env, words *w, const char *option, con
     return ASSAY_OK;
 }
 
+/* Of the longest suffix of the list that the file ends with; 0: none. */
+static size_t suffix_length(const char *list, const char *file)
+{
+    size_t      n, length = strlen(file), longest = 0;
+    const char *word;
+    while (list && (word = as_word_next(&list, &n)))
+        if (n < length && n > longest && !strncmp(file + length - n, word, n))
+            longest = n;
+    return longest;
+}
+
 /* -o FILE: the option of the verb that writes files with this suffix; for `run`, its output. */
 static assay_status output_set(as_cli *cli, assay_options *options, const as_verb *verb, const char *file)
 {
-    const char *suffix = strrchr(file, '.');
-    for (const char *const *key = verb->options; suffix && key && *key; key++) {
-        as_option_def def = as_verb_option(verb, *key);
-        if (def.suffixes && as_words_have(def.suffixes, suffix))
-            return assay_options_set(cli->env, options, *key, file);
+    const char *best = NULL;
+    size_t      longest = 0;
+    for (const char *const *key = verb->options; key && *key; key++) {
+        size_t n = suffix_length(as_verb_option(verb, *key).suffixes, file);
+        if (n > longest)
+            longest = n, best = *key;
     }
+    if (best)
+        return assay_options_set(cli->env, options, best, file);
     if (as_verb_takes(verb, "output"))
         return assay_options_set(cli->env, options, "output", file);
     return fail_suffix(cli->env, verb, file);

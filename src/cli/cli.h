@@ -16,7 +16,12 @@ typedef struct as_cli {
     const char         **args; /* what is not an option */
     int                  n_args;
     int                  exit_code; /* of a verb that succeeded and has a verdict: 1, 3 or 4; see main.c */
-    bool                 quiet;     /* --quiet: no progress, no report on standard output */
+    bool                 quiet;     /* --quiet: no progress, no "wrote FILE", of a basic report its answer alone */
+    struct as_cli_told {
+        const char *path; /* the option's own text */
+        char        text[160];
+    } told[16]; /* what a file holds that does not hold everything, for the line that names it */
+    int n_told;
 } as_cli;
 
 /* The headings of `assay --help`, in this order. */
@@ -52,8 +57,8 @@ typedef struct as_verb {
     const char         *words; /* AS_ARG_WORD: "save list show", separated by spaces */
     int                 min_args, max_args;
     bool                runs_command; /* the first argument is a command: what follows it is the command's own */
-    const char *const  *options; /* AS_OPTIONS("batch", ...); NULL: it takes none */
-    const as_verb_text *texts;   /* AS_TEXTS({.key = "budget", .standard = "1s"}, ...); NULL: all as in the table */
+    const char *const  *options;      /* AS_OPTIONS("batch", ...); NULL: it takes none */
+    const as_verb_text *texts;        /* AS_TEXTS({.key = "budget", .standard = "1s"}, ...); NULL: all as in the table */
     assay_status (*run)(as_cli *cli);
 } as_verb;
 

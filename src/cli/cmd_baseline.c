@@ -43,7 +43,7 @@ static assay_status save(as_cli *cli)
     assay_status status = as_baseline_make(cli->env, &wish, cli->options, &b);
     as_cli_progress_end(cli);
     AS_TRY(status);
-    if (!(json && !strcmp(json, "-")) && !cli->quiet)
+    if (!(json && !strcmp(json, "-")))
         printf("saved baseline %s: %d case%s\n", b->name, b->n_cases, b->n_cases == 1 ? "" : "s");
     if (json)
         status = json_write(cli, b, json);
@@ -235,7 +235,7 @@ const as_verb as_cmd_baseline = {
     .words = "save list show promote rm",
     .min_args = 1,
     .max_args = 66,
-    .options = AS_OPTIONS(AS_BASELINE_KEYS, "bin", "progress", "quiet", "all", "json", "report"),
+    .options = AS_OPTIONS(AS_BASELINE_KEYS, "bin", "progress", "all", "json", "report"),
     .texts = AS_TEXTS({.key = "budget", .standard = AS_BASELINE_BUDGET, .help = "time per case when it is saved"},
                       {.key = "threads", .value = "LIST", .help = "CPU threads, one number or several: 1,2"},
                       {.key = "devices", .standard = "cpu"}),

@@ -39,7 +39,7 @@ const as_verb as_cmd_bench = {
     .takes = AS_ARG_MODEL,
     .min_args = 0,
     .max_args = 64,
-    .options = AS_OPTIONS(AS_BENCH_KEYS, "speak", "progress", "quiet", AS_REPORT_KEYS),
+    .options = AS_OPTIONS(AS_BENCH_KEYS, "speak", "progress", AS_REPORT_KEYS, AS_EXPORT_KEYS),
     .texts = AS_TEXTS({.key = "budget", .help = "time per case"},
                       {.key = "runs", .help = "measure exactly N rounds of a case; with --budget at most N"},
                       {.key = "threads", .value = "LIST", .help = "CPU threads, one number or several: 1,2"},

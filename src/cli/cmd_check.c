@@ -20,8 +20,9 @@ static assay_status result_write(as_cli *cli, const as_report_options *o, const 
     for (size_t i = 0; i < AS_COUNT(names); i++)
         if (!strcmp(asked, names[i][0]))
             format = names[i][1];
-    as_write_settings settings = {.colour = as_cli_colour(o, stdout) && !path, .width = path ? 0 : as_screen_columns()};
-    if (path || (!as_cli_forms_asked(o, true) && !cli->quiet)) /* unless another option sends its format to standard output */
+    as_write_settings settings = {
+        .colour = as_cli_colour(o, stdout) && !path, .width = path ? 0 : as_screen_columns(), .one_line = cli->quiet && !path};
+    if (path || !as_cli_forms_asked(o, true)) /* unless another option sends its format to standard output */
         AS_TRY(as_report_save(cli->env, one, 1, format, &settings, path ? path : "-"));
     return as_cli_forms_write(cli, o, one, 1);
 }
@@ -62,8 +63,8 @@ const as_verb as_cmd_check = {
     .order = 4,
     .min_args = 0,
     .max_args = 0,
-    .options = AS_OPTIONS("baseline", AS_CHECK_KEYS, "output-format", "output-file", "progress", "quiet", "json", "html", "csv",
-                          "markdown", "report", "colour"),
+    .options = AS_OPTIONS("baseline", AS_CHECK_KEYS, "output-format", "output-file", "progress", "json", "html", "csv", "markdown",
+                          "report", "colour"),
     .texts = AS_TEXTS({.key = "budget", .help = "time per case"}),
     .run = run,
 };

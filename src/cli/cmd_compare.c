@@ -69,7 +69,7 @@ const as_verb as_cmd_compare = {
     .takes = AS_ARG_MODEL,
     .min_args = 0,
     .max_args = 64,
-    .options = AS_OPTIONS(AS_COMPARE_KEYS, "bin", "from", "progress", "quiet", AS_REPORT_KEYS),
+    .options = AS_OPTIONS(AS_COMPARE_KEYS, "bin", "from", "progress", AS_REPORT_KEYS, AS_EXPORT_KEYS),
     .texts = AS_TEXTS({.key = "budget", .help = "time per comparison"},
                       {.key = "runs", .help = "measure exactly N rounds; with --budget at most N"},
                       {.key = "devices", .help = "cpu, opencl[:N], gpu, null[:OP=TIME,...]: several are compared with each other"},

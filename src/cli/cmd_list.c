@@ -2,21 +2,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/backend.h"
-#include "backend/cpu/kernel.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/show.h"
 #include "cli/screen.h"
-#include "model/onnx/onnx.h"
-#include "sensor/sensor.h"
 
 enum { MAX_COLUMNS = 6 };
 
 /* Rows are written as text or as JSON. */
 typedef struct lister {
     as_cli            *cli;
+    const char        *topic;
     const char *const *columns; /* NULL-terminated */
     as_json           *json;    /* NULL: text */
     int                n_rows;
@@ -71,137 +68,26 @@ static void row(lister *l, const char *const *cells)
     l->n_rows++;
 }
 
-/* Everything in an ONNX file that is not supported, not only the first. */
-static assay_status list_missing(lister *l, const char *path)
+/* The topics of the library; `columns` are the keys of its tables. */
+static assay_status list_call(lister *l)
 {
-    as_arena               arena = {0};
-    const as_onnx_missing *missing = NULL;
-    int                    n = 0, n_nodes = 0, n_bad = 0;
-    assay_status           status = as_onnx_unsupported(l->cli->env, path, &arena, &missing, &n, &n_nodes);
-    for (int i = 0; status == ASSAY_OK && i < n; i++) {
-        char nodes[32];
-        snprintf(nodes, sizeof nodes, "%d of %d nodes", missing[i].n_nodes, n_nodes);
-        row(l, (const char *[]){missing[i].op, nodes, *missing[i].domain ? missing[i].domain : "ai.onnx",
-                                missing[i].when ? missing[i].when : "not supported"});
-        n_bad += !missing[i].when;
+    const char         *onnx = as_options_text(l->cli->options, "onnx"), *cells[MAX_COLUMNS];
+    const char         *key;
+    const assay_metric *bad, *nodes, *number;
+    assay_facts        *facts;
+    size_t              n_rows = 0, n_columns = 0;
+    AS_TRY(assay_list(l->cli->env, l->topic, onnx ? onnx : l->cli->n_args > 1 ? l->cli->args[1] : NULL, &facts));
+    assay_facts_table(facts, 0, &key, &n_rows, &n_columns);
+    for (size_t i = 0; i < n_rows; i++) {
+        for (size_t k = 0; k < n_columns; k++)
+            assay_facts_cell(facts, 0, i, k, &cells[k], &number);
+        row(l, cells);
     }
-    if (status == ASSAY_OK && n_bad == 0 && !l->json)
-        printf("all %d nodes of %s are supported\n", n_nodes, path);
-    as_arena_drop(&arena);
-    return status;
-}
-
-static assay_status list_ops(lister *l)
-{
-    const char *onnx = as_options_text(l->cli->options, "onnx");
-    if (onnx)
-        return list_missing(l, onnx);
-    for (int i = 0; as_op_table[i]; i++) {
-        const as_op *op = as_op_table[i];
-        char         inputs[32], cases[32];
-        if (op->min_in == op->max_in)
-            snprintf(inputs, sizeof inputs, "%d in", op->min_in);
-        else
-            snprintf(inputs, sizeof inputs, "%d to %d in", op->min_in, op->max_in);
-        snprintf(cases, sizeof cases, "%zu cases", op->n_cases);
-        row(l, (const char *[]){op->name, inputs, cases, op->grad ? "with gradient" : "no gradient"});
-    }
+    bad = assay_facts_metric(facts, "ops.unsupported"), nodes = assay_facts_metric(facts, "ops.nodes");
+    if (bad && nodes && !l->json && bad->value == 0)
+        printf("all %.0f nodes of %s are supported\n", nodes->value, onnx);
+    assay_facts_free(facts);
     return ASSAY_OK;
-}
-
-static assay_status list_models(lister *l)
-{
-    for (int i = 0; as_zoo_table[i]; i++)
-        row(l, (const char *[]){as_zoo_table[i]->name, as_zoo_table[i]->help});
-    for (int i = 0; as_fmt_table[i]; i++) {
-        char name[40];
-        snprintf(name, sizeof name, "FILE%s", as_fmt_table[i]->suffix);
-        row(l, (const char *[]){name, as_fmt_table[i]->help});
-    }
-    return ASSAY_OK;
-}
-
-/* The parameters that a zoo name takes, then the tensors that it has. */
-static assay_status list_params(lister *l)
-{
-    if (l->cli->n_args < 2)
-        return as_fail(l->cli->env, ASSAY_BAD_INPUT, "list params needs a model: assay list params mlp");
-    const char  *spec = l->cli->args[1];
-    assay_model *model = NULL;
-    for (int i = 0; as_zoo_table[i]; i++) {
-        size_t n = strlen(as_zoo_table[i]->name);
-        if (strncmp(spec, as_zoo_table[i]->name, n) || (spec[n] && spec[n] != ':') || !as_zoo_table[i]->params)
-            continue;
-        for (const as_zoo_param *p = as_zoo_table[i]->params; p->key; p++)
-            row(l, (const char *[]){p->key, "key", p->standard, p->help});
-    }
-    AS_TRY(assay_model_load(l->cli->env, spec, NULL, &model));
-    for (int i = 0; i < model->n_values; i++) {
-        const as_value *v = &model->values[i];
-        char            dims[160] = "[", bytes[32] = "";
-        if (v->role != AS_ROLE_PARAM && v->role != AS_ROLE_INPUT)
-            continue;
-        int64_t count = 1;
-        for (int k = 0; k < v->dims.rank; k++) {
-            size_t used = strlen(dims);
-            if (v->dims.dim[k].symbol)
-                snprintf(dims + used, sizeof dims - used, "%s%s", k ? "," : "", v->dims.dim[k].symbol);
-            else
-                snprintf(dims + used, sizeof dims - used, "%s%lld", k ? "," : "", (long long)v->dims.dim[k].size);
-            count *= v->dims.dim[k].symbol ? 1 : v->dims.dim[k].size;
-        }
-        strncat(dims, "]", sizeof dims - strlen(dims) - 1);
-        if (v->role == AS_ROLE_PARAM)
-            snprintf(bytes, sizeof bytes, "%lld bytes", (long long)(count * (int64_t)as_dtype_bytes(v->dtype)));
-        row(l, (const char *[]){v->name, v->role == AS_ROLE_PARAM ? "param" : "input", as_dtype_name(v->dtype),
-                                *bytes ? strcat(strcat(dims, "  "), bytes) : dims});
-    }
-    assay_model_free(model);
-    return ASSAY_OK;
-}
-
-static void device_found(void *arg, const char *name, const char *text, const as_caps *caps, const char *reason)
-{
-    (void)caps;
-    row(arg, (const char *[]){name, reason ? "not usable" : "usable", reason ? reason : text});
-}
-
-static assay_status list_devices(lister *l)
-{
-    for (int i = 0; as_be_table[i]; i++)
-        as_be_table[i]->list(l->cli->env, device_found, l);
-    return ASSAY_OK;
-}
-
-static assay_status list_kernels(lister *l)
-{
-    unsigned here = as_isa_here();
-    for (int i = 0; as_k_table[i]; i++) {
-        const as_kernel *k = as_k_table[i];
-        char             isa[64], rank[16];
-        snprintf(rank, sizeof rank, "rank %d", k->rank);
-        as_isa_show(k->isa, isa, sizeof isa);
-        row(l, (const char *[]){k->name, k->op, rank, (k->isa & here) == k->isa ? k->why : "not on this CPU", isa});
-    }
-    return ASSAY_OK;
-}
-
-static assay_status list_sensors(lister *l)
-{
-    as_sensors  *sensors = NULL;
-    assay_trace *trace = NULL;
-    assay_status status = as_sensors_open(l->cli->env, "all", &sensors);
-    if (status == ASSAY_OK)
-        status = as_trace_new(l->cli->env, &trace);
-    if (status == ASSAY_OK)
-        status = as_sensors_describe(l->cli->env, sensors, trace);
-    for (size_t i = 0; status == ASSAY_OK && i < trace->n_sensors; i++) {
-        const as_trace_sensor *s = &trace->sensors[i];
-        row(l, (const char *[]){s->name, s->unit, s->reason ? "unavailable" : "available", s->reason ? s->reason : s->source});
-    }
-    assay_trace_free(trace);
-    as_sensors_close(sensors);
-    return status;
 }
 
 static assay_status list_verbs(lister *l)
@@ -223,49 +109,26 @@ static assay_status list_options(lister *l)
     return ASSAY_OK;
 }
 
-/* Short forms and the names that other tools and guides use. */
-static assay_status list_aliases(lister *l)
-{
-    for (const as_option_def *def = as_option_table; def->key; def++) {
-        const char *list = def->aliases ? def->aliases : "", *word;
-        char        name[64], full[64];
-        size_t      n;
-        snprintf(full, sizeof full, "--%s%s%s", def->key, def->letter && def->stands ? " " : "", def->stands ? def->stands : "");
-        snprintf(name, sizeof name, "-%c", def->letter);
-        if (def->letter)
-            row(l, (const char *[]){name, full, "letter"});
-        snprintf(full, sizeof full, "--%s", def->key);
-        while ((word = as_word_next(&list, &n))) {
-            snprintf(name, sizeof name, "--%.*s", (int)n, word);
-            row(l, (const char *[]){name, full, "option"});
-        }
-    }
-    for (const as_zoo_alias *a = as_zoo_aliases; a->name; a++)
-        row(l, (const char *[]){a->name, a->spec, "workload"});
-    row(l, (const char *[]){"gpu", "the first GPU", "device"});
-    return ASSAY_OK;
-}
-
 static const struct topic {
     const char *name;
     const char *columns[MAX_COLUMNS + 1];
     assay_status (*list)(lister *l);
     bool in_all; /* also listed without a topic */
 } topics[] = {
-    {"ops", {"name", "inputs", "cases", "gradient"}, list_ops, true},
-    {"models", {"name", "help"}, list_models, true},
-    {"params", {"name", "what", "standard", "help"}, list_params, false},
-    {"devices", {"name", "state", "text"}, list_devices, true},
-    {"kernels", {"name", "op", "rank", "why", "isa"}, list_kernels, true},
-    {"sensors", {"name", "unit", "state", "source"}, list_sensors, true},
+    {"ops", {"name", "inputs", "cases", "gradient"}, list_call, true},
+    {"models", {"name", "help"}, list_call, true},
+    {"params", {"name", "what", "standard", "help"}, list_call, false},
+    {"devices", {"name", "state", "text"}, list_call, true},
+    {"kernels", {"name", "op", "rank", "why", "isa"}, list_call, true},
+    {"sensors", {"name", "unit", "state", "source"}, list_call, true},
     {"verbs", {"name", "summary"}, list_verbs, true},
     {"options", {"verb", "option", "value", "example", "help"}, list_options, false},
-    {"aliases", {"name", "stands for", "kind"}, list_aliases, false},
+    {"aliases", {"name", "stands for", "kind"}, list_call, false},
 };
 
 static assay_status list_one(as_cli *cli, const struct topic *topic, as_json *json)
 {
-    lister l = {.cli = cli, .columns = topic->columns, .json = json};
+    lister l = {.cli = cli, .topic = topic->name, .columns = topic->columns, .json = json};
     if (json) {
         as_json_key(json, topic->name);
         as_json_array(json);
@@ -299,7 +162,7 @@ static assay_status list_basic(as_cli *cli)
     assay_status    status = ASSAY_OK;
     t->left[2] = true;
     for (size_t i = 0; i < AS_COUNT(topics) && status == ASSAY_OK; i++) {
-        lister l = {.cli = cli, .columns = topics[i].columns, .only_count = true};
+        lister l = {.cli = cli, .topic = topics[i].name, .columns = topics[i].columns, .only_count = true};
         bool   needs = !strcmp(topics[i].name, "params"), each = !strcmp(topics[i].name, "options");
         status = needs ? ASSAY_OK : topics[i].list(&l);
         as_brief_row *row = as_brief_row_add(&b, t, needs ? "params MODEL" : topics[i].name);

@@ -30,7 +30,7 @@ const as_verb as_cmd_noise = {
     .order = 2,
     .min_args = 0,
     .max_args = 0,
-    .options = AS_OPTIONS(AS_NOISE_KEYS, "progress", "quiet", AS_REPORT_KEYS),
+    .options = AS_OPTIONS(AS_NOISE_KEYS, "progress", AS_REPORT_KEYS),
     .texts = AS_TEXTS({.key = "budget", .standard = AS_NOISE_BUDGET, .help = "time in all"},
                       {.key = "seed", .help = "seed of the order of blocks"}),
     .run = run,

@@ -33,7 +33,7 @@ const as_verb as_cmd_record = {
     .min_args = 0,
     .max_args = INT_MAX,
     .runs_command = true,
-    .options = AS_OPTIONS(AS_RECORD_KEYS, "quiet", AS_REPORT_KEYS),
+    .options = AS_OPTIONS(AS_RECORD_KEYS, AS_REPORT_KEYS, AS_EXPORT_KEYS),
     .texts = AS_TEXTS({.key = "rate", .standard = "999", .help = "samples per second of each thread while it has a CPU"},
                       {.key = "time", .standard = "until it ends", .help = "stop after so long, for example 10s"}),
     .run = run,

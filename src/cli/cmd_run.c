@@ -61,7 +61,7 @@ static assay_status answer(as_cli *cli, assay_instance *instance, const as_answe
         AS_TRY(assay_instance_write(cli->env, instance, "json", o.json));
     if (stdout_is_taken(&o, files))
         return ASSAY_OK;
-    if (o.amount == AS_AMOUNT_DETAILED)
+    if (o.amount == AS_AMOUNT_DETAILED || cli->quiet) /* the answer is the values */
         return assay_instance_write(cli->env, instance, "text", "-");
     as_outputs_brief(instance, files, ns, &b);
     return as_cli_brief(cli, &o, &b);
@@ -99,7 +99,8 @@ static assay_status run_stream(as_cli *cli, const assay_model *model)
     assay_status status = as_stream_answer(cli->env, model, cli->options, STDIN_FILENO, STDOUT_FILENO, &report);
     if (!report.n && status != ASSAY_OK)
         return status;
-    as_stream_print(&report, stderr);
+    if (!cli->quiet)
+        as_stream_print(&report, stderr);
     /* The answers so far are reported, whatever ended the stream; the first error message is kept. */
     char first[sizeof cli->env->message];
     memcpy(first, cli->env->message, sizeof first);

@@ -1,84 +1,94 @@
 /* cmd_selftest.c - does assay keep its promises on this machine? */
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/show.h"
-#include "lab/load.h"
-#include "lab/selftest.h"
+#include "lab/calls.h"
 
-static assay_status speak(as_cli *cli, const char *spec)
+/* One of the two counts of a cell: the columns of its table begin with `front`. */
+typedef struct count {
+    double n, k, lo, hi, claim;
+    bool   broken;
+} count;
+
+static double value_of(const as_table *t, int row, const char *front, const char *rest)
 {
-    char     kind[32];
-    double   extra;
-    as_load *load = NULL;
-    as_arm   arm = {0};
-    AS_TRY(as_load_parse(cli->env, spec, kind, sizeof kind, &extra));
-    AS_TRY(as_load_new(cli->env, kind, &load));
-    assay_status status = as_load_arm(cli->env, load, kind, extra, &arm);
-    if (status == ASSAY_OK)
-        status = as_arm_speak(cli->env, &arm, stdin, stdout);
-    if (arm.drop)
-        arm.drop(arm.self);
-    as_load_free(load);
-    return status;
+    char key[32];
+    snprintf(key, sizeof key, "%s%s", front, rest);
+    return as_value_at(t, row, key);
 }
 
-static void count_print(const as_cell_count *c, double claim, bool at_most, bool broken)
+static count count_of(const as_table *t, int row, const char *front)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%s_share", front);
+    const as_cell *share = as_cell_at(t, row, as_column_find(t, key));
+    bool           has = share && !share->text && as_metric_has(&share->metric);
+    snprintf(key, sizeof key, "%s_verdict", front);
+    return (count){.n = value_of(t, row, front, "_trials"),
+                   .k = value_of(t, row, front, ""),
+                   .lo = has ? share->metric.lo : 0,
+                   .hi = has ? share->metric.hi : 1,
+                   .claim = value_of(t, row, front, "_claim"),
+                   .broken = !strcmp(as_words_at(t, row, key), "BROKEN")};
+}
+
+static void count_print(const count *c, bool at_most)
 {
     char text[80] = "-";
-    if (c->n)
-        snprintf(text, sizeof text, "%lld of %lld, %.1f to %.1f %%, %s %.0f %%%s", (long long)c->k, (long long)c->n, 100 * c->lo,
-                 100 * c->hi, at_most ? "<=" : ">=", 100 * claim, broken ? " BROKEN" : "");
+    if (c->n > 0)
+        snprintf(text, sizeof text, "%.0f of %.0f, %.1f to %.1f %%, %s %.0f %%%s", c->k, c->n, 100 * c->lo, 100 * c->hi,
+                 at_most ? "<=" : ">=", 100 * c->claim, c->broken ? " BROKEN" : "");
     printf("  %-44s", text);
 }
 
-static void table_print(const as_cell_result *r)
+static void table_print(const as_table *t)
 {
     printf("%-16s %-46s %s\n", "cell", "  false alarms, 95 % bounds, claim", "  found, 95 % bounds, claim");
-    for (; r->def; r++) {
-        if (!r->alarms.n && !r->power.n)
+    for (int i = 0; i < t->n_rows; i++) {
+        count       alarms = count_of(t, i, "alarms"), found = count_of(t, i, "found");
+        const char *kind = as_words_at(t, i, "kind");
+        if (!(alarms.n > 0) && !(found.n > 0))
             continue;
-        printf("%-16s", r->def->name);
-        count_print(&r->alarms, r->def->alarms_claim, true, r->alarms_broken);
-        count_print(&r->power, r->def->power_claim, false, r->power_broken);
-        printf("\n  %s, %g s a trial%s\n", r->def->what, r->def->budget_s,
-               r->def->where == AS_CELL_SUITE ? ", no slowdown"
-               : r->def->same                 ? "; found: proven the same; false: at the edge"
-                                              : "");
+        printf("%-16s", as_words_at(t, i, "name"));
+        count_print(&alarms, true);
+        count_print(&found, false);
+        printf("\n  %s, %g s per trial%s\n", as_words_at(t, i, "what"), as_value_at(t, i, "budget"),
+               !strcmp(kind, "suite")  ? ", no slowdown"
+               : !strcmp(kind, "same") ? "; found: proven the same; false: at the edge"
+                                       : "");
     }
 }
 
 /* --- One screen ------------------------------------------------------------------------------------------- */
 
-static const char *count_say(as_brief *b, const as_cell_count *c)
+static const char *count_say(as_brief *b, const count *c) { return c->n > 0 ? as_brief_say(b, "%.0f of %.0f", c->k, c->n) : "-"; }
+
+static const char *claim_say(as_brief *b, const count *c, const char *sign)
 {
-    return c->n ? as_brief_say(b, "%lld of %lld", (long long)c->k, (long long)c->n) : "-";
+    return c->n > 0 ? as_brief_say(b, "%s %.0f %%", sign, 100 * c->claim) : "-";
 }
 
-static const char *claim_say(as_brief *b, const as_cell_count *c, const char *sign, double claim)
-{
-    return c->n ? as_brief_say(b, "%s %.0f %%", sign, 100 * claim) : "-";
-}
-
-static assay_status show_basic(as_cli *cli, const as_report_options *o, const as_cell_result *r)
+static assay_status show_basic(as_cli *cli, const as_report_options *o, const as_table *cells)
 {
     static const char *const columns[] = {"Comparisons", "false alarms", "claim", "found", "claim", "verdict", NULL};
     as_brief                 b = {.title = "selftest", .settings = "comparisons whose answer is known", .level = AS_LEVEL_GOOD};
     int                      n = 0, n_broken = 0;
     as_brief_table          *t = as_brief_table_add(&b, columns);
     t->left[5] = true;
-    for (; r->def; r++) {
-        bool broken = r->alarms_broken || r->power_broken;
-        if (!r->alarms.n && !r->power.n)
+    for (int i = 0; i < cells->n_rows; i++) {
+        count alarms = count_of(cells, i, "alarms"), found = count_of(cells, i, "found");
+        bool  broken = alarms.broken || found.broken;
+        if (!(alarms.n > 0) && !(found.n > 0))
             continue;
-        as_brief_row *row = as_brief_row_add(&b, t, r->def->name);
-        row->cells[1] = count_say(&b, &r->alarms);
-        row->cells[2] = claim_say(&b, &r->alarms, "<=", r->def->alarms_claim);
-        row->cells[3] = count_say(&b, &r->power);
-        row->cells[4] = claim_say(&b, &r->power, ">=", r->def->power_claim);
+        as_brief_row *row = as_brief_row_add(&b, t, as_words_at(cells, i, "name"));
+        row->cells[1] = count_say(&b, &alarms);
+        row->cells[2] = claim_say(&b, &alarms, "<=");
+        row->cells[3] = count_say(&b, &found);
+        row->cells[4] = claim_say(&b, &found, ">=");
         row->cells[5] = broken ? "BROKEN" : "holds";
         row->role = broken ? AS_CHART_BAD : AS_CHART_MAIN;
         n++;
@@ -95,20 +105,20 @@ static assay_status show_basic(as_cli *cli, const as_report_options *o, const as
     return as_cli_brief(cli, o, &b);
 }
 
-static void count_json(as_json *w, const char *key, const as_cell_count *c, double claim, bool broken)
+static void count_json(as_json *w, const char *key, const count *c)
 {
     as_json_key(w, key);
     as_json_object(w);
-    as_json_key_i64(w, "trials", c->n);
-    as_json_key_i64(w, "count", c->k);
+    as_json_key_i64(w, "trials", (int64_t)c->n);
+    as_json_key_i64(w, "count", (int64_t)c->k);
     as_json_key_f64(w, "lo", c->lo);
     as_json_key_f64(w, "hi", c->hi);
-    as_json_key_f64(w, "claim", claim);
-    as_json_key_bool(w, "broken", broken);
+    as_json_key_f64(w, "claim", c->claim);
+    as_json_key_bool(w, "broken", c->broken);
     as_json_object_end(w);
 }
 
-static assay_status json_write(as_cli *cli, const as_cell_result *r, const char *path)
+static assay_status json_write(as_cli *cli, const as_table *t, const char *path)
 {
     as_out  out;
     as_json w;
@@ -118,15 +128,16 @@ static assay_status json_write(as_cli *cli, const as_cell_result *r, const char 
     as_json_key_text(&w, "schema", "assay.selftest/1");
     as_json_key(&w, "cells");
     as_json_array(&w);
-    for (; r->def; r++) {
+    for (int i = 0; i < t->n_rows; i++) {
+        count alarms = count_of(t, i, "alarms"), found = count_of(t, i, "found");
         as_json_object(&w);
-        as_json_key_text(&w, "name", r->def->name);
-        as_json_key_text(&w, "what", r->def->what);
-        as_json_key_f64(&w, "budget_s", r->def->budget_s);
-        as_json_key_f64(&w, "margin", r->def->margin);
-        as_json_key_f64(&w, "extra", r->def->extra);
-        count_json(&w, "alarms", &r->alarms, r->def->alarms_claim, r->alarms_broken);
-        count_json(&w, "power", &r->power, r->def->power_claim, r->power_broken);
+        as_json_key_text(&w, "name", as_words_at(t, i, "name"));
+        as_json_key_text(&w, "what", as_words_at(t, i, "what"));
+        as_json_key_f64(&w, "budget_s", as_value_at(t, i, "budget"));
+        as_json_key_f64(&w, "margin", as_value_at(t, i, "margin"));
+        as_json_key_f64(&w, "extra", as_value_at(t, i, "extra"));
+        count_json(&w, "alarms", &alarms);
+        count_json(&w, "power", &found);
         as_json_object_end(&w);
     }
     as_json_array_end(&w);
@@ -135,50 +146,42 @@ static assay_status json_write(as_cli *cli, const as_cell_result *r, const char 
     return as_out_commit(cli->env, &out);
 }
 
+static assay_status show(as_cli *cli, const as_report_options *o, const assay_facts *facts)
+{
+    const as_table *cells = as_facts_table_find(facts, "selftest", "cells");
+    bool            silent = o->json && !strcmp(o->json, "-");
+    if (!silent && o->amount == AS_AMOUNT_DETAILED)
+        table_print(cells);
+    else if (!silent)
+        AS_TRY(show_basic(cli, o, cells));
+    return o->json ? json_write(cli, cells, o->json) : ASSAY_OK;
+}
+
 static assay_status stats(as_cli *cli)
 {
-    char                 self[4096];
-    as_cell_result      *results = calloc((size_t)as_selftest_n_cells() + 1, sizeof *results);
-    as_selftest_settings s = {.full = as_options_flag(cli->options, "full"),
-                              .cells = as_options_text(cli->options, "cells"),
-                              .state = as_options_text(cli->options, "state"),
-                              .seed = (uint64_t)as_options_int(cli->options, "seed"),
-                              .self = self};
-    as_report_options    o;
-    if (!results)
-        return as_fail(cli->env, ASSAY_NO_MEMORY, "selftest: not enough memory for its table");
-    assay_status status = as_report_options_read(cli->env, cli->options, &o);
+    char              message[sizeof cli->env->message];
+    assay_facts      *facts = NULL;
+    as_report_options o;
+    AS_TRY(as_report_options_read(cli->env, cli->options, &o));
     as_cli_progress(cli, !strcmp(as_options_text(cli->options, "progress"), "auto"));
-    if (status == ASSAY_OK)
-        status = as_self_path(cli->env, self, sizeof self);
-    if (status == ASSAY_OK)
-        status = as_selftest_run(cli->env, &s, results);
+    assay_status measured = assay_selftest(cli->env, cli->options, &facts);
     as_cli_progress_end(cli);
-    assay_status done = status;
-    if (status == ASSAY_OK || status == ASSAY_CANCELLED) {
-        bool silent = o.json && !strcmp(o.json, "-");
-        done = ASSAY_OK;
-        if (!silent && o.amount == AS_AMOUNT_DETAILED)
-            table_print(results);
-        else if (!silent)
-            done = show_basic(cli, &o, results);
-        if (done == ASSAY_OK && o.json)
-            done = json_write(cli, results, o.json);
-    }
-    bool broken = false;
-    for (const as_cell_result *r = results; r->def; r++)
-        broken = broken || r->alarms_broken || r->power_broken;
-    free(results);
-    if (done == ASSAY_OK && broken)
+    if (!facts)
+        return measured;
+    snprintf(message, sizeof message, "%s", assay_message(cli->env));
+    assay_status shown = show(cli, &o, facts);
+    if (shown == ASSAY_OK && assay_facts_metric(facts, "selftest.broken")->value > 0)
         cli->exit_code = 1;
-    return done == ASSAY_OK ? status : done;
+    assay_facts_free(facts);
+    AS_TRY(shown);
+    return measured == ASSAY_OK ? ASSAY_OK : as_fail(cli->env, measured, "%s", message);
 }
 
 static assay_status run(as_cli *cli)
 {
     const char *arm = as_options_text(cli->options, "arm");
     if (arm)
-        return speak(cli, arm);
+        return assay_selftest_speak(cli->env, arm, STDIN_FILENO, STDOUT_FILENO);
     if (!as_options_flag(cli->options, "stats"))
         return as_fail(cli->env, ASSAY_BAD_INPUT, "selftest: say what is to be tested: --stats, the comparisons of this machine");
     return stats(cli);
@@ -199,7 +202,7 @@ const as_verb as_cmd_selftest = {
     .order = 4,
     .min_args = 0,
     .max_args = 0,
-    .options = AS_OPTIONS("stats", "full", "cells", "arm", "seed", "state", "progress", "json", "report", "colour"),
+    .options = AS_OPTIONS(AS_SELFTEST_KEYS, "arm", "progress", "json", "report", "colour"),
     .texts = AS_TEXTS({.key = "seed", .help = "seed of the order of blocks"}),
     .run = run,
 };

@@ -3,36 +3,34 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/plugs.h"
-#include "backend/backend.h"
-#include "backend/cpu/kernel.h"
 #include "cli/show.h"
-#include "model/model.h"
-#include "report/report.h"
-#include "sensor/sensor.h"
 
-/* Calls `each` with the kind and name of every built-in plug. */
-static void walk(void (*each)(void *arg, const char *kind, const char *name), void *arg)
+/* The tables of assay_parts(). */
+typedef struct parts {
+    assay_facts    *facts;
+    const as_table *in, *left_out;
+    const char     *version, *build;
+} parts;
+
+static assay_status parts_ask(assay_env *env, parts *out)
 {
-    for (int i = 0; as_be_table[i]; i++)
-        each(arg, "device", as_be_table[i]->name);
-    for (int i = 0; as_op_table[i]; i++)
-        each(arg, "op", as_op_table[i]->name);
-    for (int i = 0; as_k_table[i]; i++)
-        each(arg, "kernel", as_k_table[i]->name);
-    for (int i = 0; as_zoo_table[i]; i++)
-        each(arg, "model", as_zoo_table[i]->name);
-    for (int i = 0; as_fmt_table[i]; i++)
-        each(arg, "format", as_fmt_table[i]->suffix);
-    for (int i = 0; as_sn_table[i]; i++)
-        each(arg, "sensor", as_sn_table[i]->name);
-    for (int i = 0; as_an_table[i]; i++)
-        each(arg, "analysis", as_an_table[i]->name);
-    for (int i = 0; as_sec_table[i]; i++)
-        each(arg, "section", as_sec_table[i]->name);
-    for (int i = 0; as_wr_table[i]; i++)
-        each(arg, "writer", as_wr_table[i]->name);
+    AS_TRY(assay_parts(env, &out->facts));
+    const as_table *build = as_facts_table_find(out->facts, "parts", "build");
+    out->in = as_facts_table_find(out->facts, "parts", "in");
+    out->left_out = as_facts_table_find(out->facts, "parts", "left_out");
+    out->version = as_words_at(build, 0, "version");
+    out->build = as_words_at(build, 0, "build");
+    return ASSAY_OK;
 }
+
+/* Calls `each` with the kind and name of every part that is in. */
+static void walk(const parts *p, void (*each)(void *arg, const char *kind, const char *name), void *arg)
+{
+    for (int i = 0; i < p->in->n_rows; i++)
+        each(arg, as_words_at(p->in, i, "kind"), as_words_at(p->in, i, "name"));
+}
+
+static bool is_new(const char *last, const char *kind) { return !last || strcmp(last, kind) != 0; }
 
 typedef struct printer {
     const char *last_kind;
@@ -43,7 +41,7 @@ typedef struct printer {
 static void print_one(void *arg, const char *kind, const char *name)
 {
     printer *p = arg;
-    if (p->last_kind != kind) {
+    if (is_new(p->last_kind, kind)) {
         printf("\n%-10s", kind);
         p->column = 10;
     } else if (p->column + (int)strlen(name) + 1 > 100) {
@@ -63,7 +61,7 @@ static void json_one(void *arg, const char *kind, const char *name)
     as_json_object_end(p->json);
 }
 
-static assay_status write_json(as_cli *cli, const char *path)
+static assay_status write_json(as_cli *cli, const parts *p, const char *path)
 {
     as_out out;
     AS_TRY(as_out_open(cli->env, path, &out));
@@ -71,18 +69,18 @@ static assay_status write_json(as_cli *cli, const char *path)
     as_json_start(&w, out.file, true);
     as_json_object(&w);
     as_json_key_text(&w, "schema", "assay.version/1");
-    as_json_key_text(&w, "version", ASSAY_VERSION);
-    as_json_key_text(&w, "build", as_build_text);
+    as_json_key_text(&w, "version", p->version);
+    as_json_key_text(&w, "build", p->build);
     as_json_key(&w, "in");
     as_json_array(&w);
-    walk(json_one, &(printer){.json = &w});
+    walk(p, json_one, &(printer){.json = &w});
     as_json_array_end(&w);
     as_json_key(&w, "left_out");
     as_json_array(&w);
-    for (const as_left_out *l = as_left_out_table; l->plug; l++) {
+    for (int i = 0; i < p->left_out->n_rows; i++) {
         as_json_object(&w);
-        as_json_key_text(&w, "plug", l->plug);
-        as_json_key_text(&w, "why", l->why);
+        as_json_key_text(&w, "plug", as_words_at(p->left_out, i, "plug"));
+        as_json_key_text(&w, "why", as_words_at(p->left_out, i, "why"));
         as_json_object_end(&w);
     }
     as_json_array_end(&w);
@@ -105,7 +103,7 @@ typedef struct counter {
 static void count_one(void *arg, const char *kind, const char *name)
 {
     counter *c = arg;
-    if (c->last_kind != kind) {
+    if (is_new(c->last_kind, kind)) {
         as_brief_row_add(c->b, c->t, kind)->cells[2] = "";
         c->n = 0;
     }
@@ -116,19 +114,21 @@ static void count_one(void *arg, const char *kind, const char *name)
         row->cells[2] = as_brief_say(c->b, "%s%s%s", row->cells[2], c->n > 1 ? " " : "", name);
 }
 
-/* Each reason once, with the number of parts that have it. */
-static void left_out_add(as_brief *b)
+/* Each reason once, with how many parts it holds for. */
+static void left_out_add(as_brief *b, const as_table *left_out)
 {
     int n_reasons = 0;
-    for (const as_left_out *l = as_left_out_table; l->plug; l++) {
-        int  n = 0;
-        bool told = false;
-        for (const as_left_out *k = as_left_out_table; k->plug; k++) {
-            told |= k < l && !strcmp(k->why, l->why);
-            n += !strcmp(k->why, l->why);
+    for (int i = 0; i < left_out->n_rows; i++) {
+        const char *why = as_words_at(left_out, i, "why");
+        int         n = 0;
+        bool        told = false;
+        for (int k = 0; k < left_out->n_rows; k++) {
+            bool same = !strcmp(as_words_at(left_out, k, "why"), why);
+            told |= k < i && same;
+            n += same;
         }
         if (!told && n_reasons++ < MAX_REASONS)
-            as_brief_text_add(b, as_brief_say(b, "Left out, %d %s: %s.", n, n == 1 ? "part" : "parts", l->why));
+            as_brief_text_add(b, as_brief_say(b, "Left out, %d %s: %s.", n, n == 1 ? "part" : "parts", why));
     }
     if (!n_reasons)
         as_brief_text_add(b, "Nothing is left out.");
@@ -136,35 +136,46 @@ static void left_out_add(as_brief *b)
         as_brief_text_add(b, as_brief_say(b, "Left out for %d more reasons: --report detailed.", n_reasons - MAX_REASONS));
 }
 
-static assay_status show_basic(as_cli *cli, const as_report_options *o)
+static assay_status show_basic(as_cli *cli, const as_report_options *o, const parts *p)
 {
     static const char *const columns[] = {"Built in", "how many", "names", NULL};
-    as_brief                 b = {.title = "assay " ASSAY_VERSION, .level = AS_LEVEL_NOTE};
-    b.settings = as_brief_say(&b, "built with %s", as_build_text);
+    as_brief                 b = {.title = assay_facts_title(p->facts), .level = AS_LEVEL_NOTE};
+    b.settings = as_brief_say(&b, "built with %s", p->build);
     as_brief_table *t = as_brief_table_add(&b, columns);
     t->left[2] = true;
-    walk(count_one, &(counter){.b = &b, .t = t});
-    left_out_add(&b);
+    walk(p, count_one, &(counter){.b = &b, .t = t});
+    left_out_add(&b, p->left_out);
     as_brief_hint_add(&b, "--report detailed", "every name");
     as_brief_hint_add(&b, "assay list", "what they are");
     as_brief_hint_add(&b, "--json FILE|-", "as data");
     return as_cli_brief(cli, o, &b);
 }
 
+static assay_status show(as_cli *cli, const as_report_options *o, const parts *p)
+{
+    if (o->json)
+        return write_json(cli, p, o->json);
+    if (o->amount == AS_AMOUNT_BASIC && !cli->quiet)
+        return show_basic(cli, o, p);
+    printf("assay %s\nbuilt with %s\n", p->version, p->build);
+    if (o->amount == AS_AMOUNT_BASIC)
+        return ASSAY_OK;
+    walk(p, print_one, &(printer){.column = 0});
+    printf("\n\nleft out:%s\n", p->left_out->n_rows ? "" : " nothing");
+    for (int i = 0; i < p->left_out->n_rows; i++)
+        printf("  %s: %s\n", as_words_at(p->left_out, i, "plug"), as_words_at(p->left_out, i, "why"));
+    return ASSAY_OK;
+}
+
 static assay_status run(as_cli *cli)
 {
     as_report_options o;
+    parts             p;
     AS_TRY(as_report_options_read(cli->env, cli->options, &o));
-    if (o.json)
-        return write_json(cli, o.json);
-    if (o.amount == AS_AMOUNT_BASIC)
-        return show_basic(cli, &o);
-    printf("assay %s\nbuilt with %s\n", ASSAY_VERSION, as_build_text);
-    walk(print_one, &(printer){.column = 0});
-    printf("\n\nleft out:%s\n", as_left_out_table[0].plug ? "" : " nothing");
-    for (const as_left_out *l = as_left_out_table; l->plug; l++)
-        printf("  %s: %s\n", l->plug, l->why);
-    return ASSAY_OK;
+    AS_TRY(parts_ask(cli->env, &p));
+    assay_status status = show(cli, &o, &p);
+    assay_facts_free(p.facts);
+    return status;
 }
 
 const as_verb as_cmd_version = {

@@ -43,7 +43,8 @@ static assay_status run_verb(as_cli *cli, const as_verb *verb)
     as_outputs outputs; /* checked first, so that hours of measuring do not end with a file that cannot be written */
     AS_TRY(as_outputs_check(cli, verb, &outputs));
     assay_status status = verb->run(cli);
-    as_outputs_tell(&outputs, status == ASSAY_OK);
+    if (!cli->quiet)
+        as_outputs_tell(cli, &outputs, status == ASSAY_OK);
     AS_TRY(status);
     if (fflush(stdout) || ferror(stdout))
         return as_fail(cli->env, ASSAY_IO, "standard output: cannot write");
@@ -85,7 +86,7 @@ static void screen_set(const as_cli *cli, const as_verb *verb)
     bool no_pager = as_options_flag(cli->options, "no-pager");
     if (writes_raw(cli, verb))
         as_screen_raw();
-    if (!no_pager && !answers(cli, verb))
+    if (!no_pager && !cli->quiet && !answers(cli, verb))
         as_screen_page();
 }
 
@@ -118,13 +119,13 @@ static int verb_main(const as_verb *verb, int argc, char **argv)
     cli.options = options;
     if (status == ASSAY_OK)
         status = as_arguments_read(&cli, options, verb, argc, argv, &help);
+    cli.quiet = status == ASSAY_OK && as_options_flag(options, "quiet");
     if (status == ASSAY_OK)
         screen_set(&cli, verb);
     if (status == ASSAY_OK && help) {
         as_help_print(verb, stdout);
     } else if (status == ASSAY_OK) {
         as_stop_env(cli.env);
-        cli.quiet = as_verb_takes(verb, "quiet") && as_options_flag(options, "quiet");
         status = run_verb(&cli, verb);
     }
     as_stop_end();

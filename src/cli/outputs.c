@@ -60,9 +60,19 @@ static bool is_written(const as_output *o, bool succeeded)
            memcmp(&now.MTIME, &o->before.MTIME, sizeof now.MTIME);
 }
 
-void as_outputs_tell(const as_outputs *o, bool succeeded)
+static const char *told_of(const as_cli *cli, const char *path)
 {
-    for (int i = 0; i < o->n; i++)
+    for (int i = 0; i < cli->n_told; i++)
+        if (!strcmp(cli->told[i].path, path))
+            return cli->told[i].text;
+    return NULL;
+}
+
+void as_outputs_tell(const as_cli *cli, const as_outputs *o, bool succeeded)
+{
+    for (int i = 0; i < o->n; i++) {
+        const char *told = told_of(cli, o->items[i].path);
         if (is_written(&o->items[i], succeeded))
-            fprintf(stderr, "wrote %s\n", o->items[i].path);
+            fprintf(stderr, "wrote %s%s%s\n", o->items[i].path, told ? ": " : "", told ? told : "");
+    }
 }

@@ -22,6 +22,6 @@ typedef struct as_outputs {
  * cannot be written; nothing is left behind. */
 assay_status as_outputs_check(as_cli *cli, const as_verb *verb, as_outputs *out);
 /* "wrote FILE" on standard error for each file that is new or was replaced since the check; a directory is named only when the verb succeeded. */
-void as_outputs_tell(const as_outputs *o, bool succeeded);
+void as_outputs_tell(const as_cli *cli, const as_outputs *o, bool succeeded);
 
 #endif

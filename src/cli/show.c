@@ -23,6 +23,20 @@ static assay_status by_read(assay_env *env, const char *by, int *depth)
     return ASSAY_OK;
 }
 
+/* Paths are looked at here only: the export itself reads them. */
+static assay_status exports_read(assay_env *env, const assay_options *options, as_report_options *out)
+{
+    for (const as_trace_export *const *tx = as_tx_table; *tx; tx++) {
+        as_texts given = as_options_given(options, (*tx)->key);
+        out->exports |= given.n > 0;
+        out->exports_to_stdout |= given.n && !strcmp(given.items[given.n - 1], "-");
+    }
+    if (as_options_is_set(options, "export-all") && !out->exports)
+        return as_fail(env, ASSAY_BAD_INPUT,
+                       "--export-all is for --chrome, --perfetto and --speedscope, and none of them is given");
+    return ASSAY_OK;
+}
+
 assay_status as_report_options_read(assay_env *env, const assay_options *options, as_report_options *out)
 {
     static const as_option_member members[] = {AS_MEMBER(as_report_options, TEXT, "json", json),
@@ -38,6 +52,7 @@ assay_status as_report_options_read(assay_env *env, const assay_options *options
     *out = (as_report_options){.json = NULL};
     AS_TRY(as_options_read(env, options, members, out));
     AS_TRY(by_read(env, out->by, &out->module_depth));
+    AS_TRY(exports_read(env, options, out));
     return out->sections ? as_sections_check(env, out->sections) : ASSAY_OK;
 }
 
@@ -59,7 +74,7 @@ static void forms_of(const as_report_options *o, form out[AS_N_FORMS])
 bool as_cli_forms_asked(const as_report_options *o, bool to_stdout)
 {
     form forms[AS_N_FORMS];
-    bool asked = false;
+    bool asked = to_stdout ? o->exports_to_stdout : o->exports;
     forms_of(o, forms);
     for (size_t i = 0; i < AS_N_FORMS; i++)
         asked |= forms[i].path && (!to_stdout || !strcmp(forms[i].path, "-"));
@@ -78,20 +93,52 @@ assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const a
     return ASSAY_OK;
 }
 
+static void export_told(void *arg, const char *path, const char *text)
+{
+    as_cli *cli = arg;
+    if (cli->n_told == (int)AS_COUNT(cli->told))
+        return;
+    struct as_cli_told *told = &cli->told[cli->n_told++];
+    told->path = path;
+    snprintf(told->text, sizeof told->text, "%s", text);
+}
+
+assay_status as_cli_export(as_cli *cli, const assay_trace *const *traces, size_t n)
+{
+    return as_traces_export(cli->env, traces, n, cli->options, export_told, cli);
+}
+
+/* The record that the facts are of, and the trials behind them. */
+static assay_status facts_export(as_cli *cli, const assay_facts *facts)
+{
+    const assay_trace **traces = calloc(facts->n_trials + 1, sizeof *traces);
+    size_t              n = 0;
+    if (!traces)
+        return as_fail(cli->env, ASSAY_NO_MEMORY, "export: not enough memory for a list of %zu traces", facts->n_trials + 1);
+    if (facts->record)
+        traces[n++] = facts->record;
+    for (size_t i = 0; i < facts->n_trials; i++)
+        traces[n++] = facts->trials[i];
+    assay_status status = as_cli_export(cli, traces, n);
+    free(traces);
+    return status;
+}
+
 assay_status as_cli_text(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n)
 {
     as_write_settings settings = {.colour = as_cli_colour(o, stdout),
                                   .sections = o->sections,
                                   .width = as_screen_columns(),
                                   .by_module = o->by != NULL,
-                                  .module_depth = o->module_depth};
+                                  .module_depth = o->module_depth,
+                                  .one_line = cli->quiet};
     bool              in_full = o->sections || o->amount == AS_AMOUNT_DETAILED;
     return as_report_write(cli->env, facts, n, in_full ? "text" : "basic", &settings, stdout);
 }
 
 assay_status as_cli_brief(as_cli *cli, const as_report_options *o, as_brief *b)
 {
-    as_brief_settings settings = {.colour = as_cli_colour(o, stdout), .width = as_screen_columns()};
+    as_brief_settings settings = {.colour = as_cli_colour(o, stdout), .width = as_screen_columns(), .one_line = cli->quiet};
     bool              ok = !b->failed && as_brief_print(b, &settings, stdout);
     as_arena_drop(&b->arena);
     return ok ? ASSAY_OK : as_fail(cli->env, ASSAY_NO_MEMORY, "not enough memory for the basic report");
@@ -100,9 +147,10 @@ assay_status as_cli_brief(as_cli *cli, const as_report_options *o, as_brief *b)
 assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts)
 {
     const assay_facts *one[] = {facts};
-    if (!as_cli_forms_asked(o, true) && !cli->quiet)
+    if (!as_cli_forms_asked(o, true))
         AS_TRY(as_cli_text(cli, o, one, 1));
-    return as_cli_forms_write(cli, o, one, 1);
+    AS_TRY(as_cli_forms_write(cli, o, one, 1));
+    return o->exports ? facts_export(cli, facts) : ASSAY_OK;
 }
 
 assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts *facts, assay_status measured)

@@ -5,6 +5,7 @@
 #include "analysis/analysis.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "export/export.h"
 #include "lab/lab.h"
 #include "report/brief.h"
 #include "report/report.h"
@@ -22,6 +23,7 @@ typedef struct as_report_options {
     bool        text; /* print text in addition to the files */
     const char *by;   /* "module:2"; NULL: layers one by one */
     int         module_depth;
+    bool        exports, exports_to_stdout; /* traces in other tools' formats */
 } as_report_options;
 
 #define AS_REPORT_KEYS "json", "html", "csv", "markdown", "sections", "report", "colour"
@@ -41,6 +43,8 @@ assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_fa
 assay_status as_cli_finish(as_cli *cli, const as_report_options *o, assay_facts *facts, assay_status measured);
 /* Whether any of these formats was asked for; with to_stdout only those that go to standard output ("-") count. */
 bool as_cli_forms_asked(const as_report_options *o, bool to_stdout);
+/* Traces in other tools' formats, as the options ask. */
+assay_status as_cli_export(as_cli *cli, const assay_trace *const *traces, size_t n);
 /* Writes every file that was asked for, of one run or several. */
 assay_status as_cli_forms_write(as_cli *cli, const as_report_options *o, const assay_facts *const *facts, size_t n);
 

@@ -17,7 +17,7 @@
 #include "base/stage.h"
 #include "cli/progress.h"
 
-enum { EXIT_NOT_RUN = 5, GRACE_US = 220000 };
+enum { EXIT_NOT_RUN = 5, GRACE_US = 100000 };
 
 /* A handler has no other way to reach them. */
 static assay_env            *env_of_signal;

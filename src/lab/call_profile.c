@@ -95,10 +95,15 @@ assay_status assay_profile_model(assay_env *env, const assay_model *model, const
     as_stage_begin(env, AS_PHASE_ANALYSE, "", (double)NAN, 0);
     if (status == ASSAY_OK)
         status = facts_make(env, trace, &trial, &h.lab, out);
+    bool made = status == ASSAY_OK;
     if (status == ASSAY_OK)
         status = facts_keep(env, &h, trace, *out);
     if (status == ASSAY_OK)
         status = whole(env, measured, trace, h.run.n_runs, state, reason);
+    if (made) { /* whoever asked may want to export it */
+        (*out)->record = trace;
+        trace = NULL;
+    }
     assay_trace_free(trial);
     assay_trace_free(trace);
     assay_plan_free(plan);

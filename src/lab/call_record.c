@@ -38,6 +38,9 @@ assay_status assay_record(assay_env *env, const char *const *argv, const assay_o
     if (status == ASSAY_OK && trace->state != AS_TRACE_COMPLETE)
         status = as_fail(env, as_cancelled(env) ? ASSAY_CANCELLED : ASSAY_DEVICE, "record: %s; the %zu %s until then are kept",
                          trace->reason, s.memory ? trace->n_memory_events : trace->n_looks, s.memory ? "events" : "samples");
-    assay_trace_free(trace);
+    if (facts)
+        facts->record = trace; /* the caller may want to export it */
+    else
+        assay_trace_free(trace);
     return status;
 }

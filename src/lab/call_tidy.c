@@ -1,5 +1,7 @@
 /* call_tidy.c - housekeeping of a store as calls: takes records out, removes runs, copies runs to another store, verifies
  * everything. */
+#include <stdlib.h>
+
 #include "base/file.h"
 #include "lab/baseline.h"
 #include "lab/calls.h"
@@ -28,6 +30,39 @@ assay_status assay_stored_trace(assay_env *env, int64_t id, size_t place, const 
     as_arena  arena = {0};
     AS_TRY(as_call_store(env, "runs trace", options, &store));
     assay_status status = record_read(env, store, &arena, id, place, out);
+    as_arena_drop(&arena);
+    as_store_close(store);
+    return status;
+}
+
+static assay_status records_read(assay_env *env, as_store *store, as_arena *arena, int64_t id, assay_trace ***out, size_t *n)
+{
+    as_stored_run run;
+    AS_TRY(as_store_get_run(env, store, id, arena, &run));
+    assay_trace **all = calloc((size_t)run.n_trials + 1, sizeof *all);
+    if (!all)
+        return as_fail(env, ASSAY_NO_MEMORY, "run %lld: not enough memory for its records", (long long)id);
+    size_t       count = 0;
+    assay_status status = ASSAY_OK;
+    for (; status == ASSAY_OK && count < (size_t)run.n_trials; count += status == ASSAY_OK)
+        status = record_read(env, store, arena, id, count + 1, &all[count]);
+    if (status == ASSAY_OK) {
+        *out = all;
+        *n = count;
+        return ASSAY_OK;
+    }
+    while (count-- > 0)
+        assay_trace_free(all[count]);
+    free(all);
+    return status;
+}
+
+assay_status as_stored_traces(assay_env *env, int64_t id, const assay_options *options, assay_trace ***out, size_t *n)
+{
+    as_store *store;
+    as_arena  arena = {0};
+    AS_TRY(as_call_store(env, "report", options, &store));
+    assay_status status = records_read(env, store, &arena, id, out, n);
     as_arena_drop(&arena);
     as_store_close(store);
     return status;

@@ -130,7 +130,7 @@ static assay_status case_speak(assay_env *env, const as_bench_case *c, FILE *in,
     return status;
 }
 
-static FILE *stream_of(int fd, const char *mode)
+FILE *as_stream_of(int fd, const char *mode)
 {
     int   own = dup(fd);
     FILE *file = own < 0 ? NULL : fdopen(own, mode);
@@ -141,7 +141,7 @@ static FILE *stream_of(int fd, const char *mode)
 
 static assay_status files_speak(assay_env *env, const as_bench_case *c, int in_fd, int out_fd)
 {
-    FILE        *in = stream_of(in_fd, "r"), *out = stream_of(out_fd, "w");
+    FILE        *in = as_stream_of(in_fd, "r"), *out = as_stream_of(out_fd, "w");
     assay_status status =
         in && out ? case_speak(env, c, in, out)
                   : as_fail(env, ASSAY_IO, "speak: cannot open file descriptor %d: %s", in ? out_fd : in_fd, strerror(errno));

@@ -8,7 +8,7 @@
                          "weights-as", "winograd"
 #define AS_BENCH_KEYS    AS_CASE_KEYS, "suite", "budget", "runs", "warmup", "target-width", "timeout", "clock", "layout-of-memory", \
                          "check", "samples", "store"
-#define AS_COMPARE_KEYS  AS_CASE_KEYS, "vary", "device", "budget", "runs", "warmup", "timeout", "clock", "layout-of-memory", "check", "samples", \
+#define AS_COMPARE_KEYS  AS_CASE_KEYS, "vary", "metric", "device", "budget", "runs", "warmup", "timeout", "clock", "layout-of-memory", "check", "samples", \
                          "margin", "alpha", "store"
 #define AS_BASELINE_KEYS AS_CASE_KEYS, "suite", "description", "budget", "timeout", "store"
 #define AS_CHECK_KEYS    "threshold", "severity", "alpha", "fail-on", "cross-machine", "budget", "timeout", "clock", "seed", "samples", \
@@ -19,6 +19,7 @@
 #define AS_STORE_KEYS    "store"
 #define AS_HISTORY_KEYS  "cross-machine", "store"
 #define AS_DEVICES_KEYS  "measure", "device", "threads"
+#define AS_SELFTEST_KEYS "stats", "full", "cells", "seed", "state"
 #define AS_NOISE_KEYS    "seed", "budget", "store"
 #define AS_RECORD_KEYS   "pid", "memory", "rate", "call-graph", "time", "trace", "store"
 #define AS_STREAM_KEYS   AS_PLAN_KEYS, "stream", "state-out", "rate", "deadline", "format"
@@ -41,6 +42,11 @@ assay_status as_facts_give(assay_env *env, const as_store_options *o, const char
 
 /* The store of a call that only reads or tidies it; `what` begins the message that refuses other options. */
 assay_status as_call_store(assay_env *env, const char *what, const assay_options *options, as_store **out);
+
+/* All records of a stored run, in their order: *out is a list to be freed, each with assay_trace_free(). */
+assay_status as_stored_traces(assay_env *env, int64_t id, const assay_options *options, assay_trace ***out, size_t *n);
+/* A stream of its own on a descriptor that stays open; NULL: errno says why. */
+FILE *as_stream_of(int fd, const char *mode);
 
 /* Which output goes to which file: options output and state-out, each "NAME=FILE" or "FILE".  The texts belong to the model and
  * the options. */

@@ -149,7 +149,71 @@ Test(calls, a_plan_and_its_outputs_are_written_as_text_or_json)
     fixture_close(&f);
 }
 
-/* Only less exact kernels cost accuracy; then the cost is reported. */
+/* --- What is in here --- */
+
+static bool list_has(const assay_facts *facts, const char *table, const char *first)
+{
+    const char         *key, *text;
+    const assay_metric *number;
+    size_t              n_rows, n_columns;
+    for (size_t i = 0; assay_facts_table(facts, i, &key, &n_rows, &n_columns); i++)
+        for (size_t row = 0; !strcmp(key, table) && row < n_rows; row++)
+            for (size_t k = 0; k < n_columns; k++)
+                if (assay_facts_cell(facts, i, row, k, &text, &number) && text && !strcmp(text, first))
+                    return true;
+    return false;
+}
+
+Test(calls, lists_have_a_table_of_their_topic)
+{
+    static const struct {
+        const char *topic, *of, *has;
+    } cases[] = {
+        {"ops", NULL, "Conv"},     {"models", NULL, "mlp"},       {"params", "mlp-small", "fc1.weight"}, {"devices", NULL, "cpu"},
+        {"kernels", NULL, "Relu"}, {"sensors", NULL, "cpu.time"}, {"aliases", NULL, "--batch-size"}};
+    assay_env   *env;
+    assay_facts *facts = NULL;
+    expect(assay_env_new(&env) == ASSAY_OK);
+    for (size_t i = 0; i < AS_COUNT(cases); i++) {
+        expect_ok(env, assay_list(env, cases[i].topic, cases[i].of, &facts));
+        expect(list_has(facts, cases[i].topic, cases[i].has));
+        assay_facts_free(facts);
+    }
+    facts = NULL;
+    expect_fails(env, assay_list(env, "nothing", NULL, &facts), ASSAY_NOT_FOUND, "nothing to list under 'nothing'");
+    expect_fails(env, assay_list(env, "params", NULL, &facts), ASSAY_BAD_INPUT, "needs a model");
+    expect_fails(env, assay_list(env, "models", "mlp", &facts), ASSAY_BAD_INPUT, "one argument too many");
+    expect(!facts);
+    expect_ok(env, assay_parts(env, &facts));
+    expect(list_has(facts, "build", ASSAY_VERSION));
+    expect(list_has(facts, "in", "Conv"));
+    assay_facts_free(facts);
+    assay_env_free(env);
+}
+
+Test(calls, a_wiring_is_written_in_every_format)
+{
+    static const char *const forms[][2] = {
+        {"text", "neurons: 16 units"}, {"json", "assay.wiring/1"}, {"dot", "digraph"}, {"svg", "<svg"}};
+    char       path[] = "/tmp/assay-wiring-XXXXXX", text[65536];
+    assay_env *env;
+    int        fd = mkstemp(path);
+    expect(fd >= 0 && assay_env_new(&env) == ASSAY_OK);
+    close(fd);
+    for (size_t i = 0; i < AS_COUNT(forms); i++) {
+        expect_ok(env, assay_wiring_write(env, "autoncp:units=16,out=4", NULL, forms[i][0], path));
+        expect(as_file_small(path, text, sizeof text));
+        expect_has(text, forms[i][1]);
+    }
+    expect_fails(env, assay_wiring_write(env, "autoncp:units=16,out=4", NULL, "html", path), ASSAY_BAD_INPUT, "not 'html'");
+    expect_fails(env, assay_wiring_write(env, "autoncp:units=4,out=4", NULL, "crc", path), ASSAY_BAD_INPUT, "units-2");
+    expect(as_file_small(path, text, sizeof text));
+    expect_has(text, "<svg"); /* the old file stays */
+    unlink(path);
+    assay_env_free(env);
+}
+
+/* Only less exact kernels cost accuracy, and then how much is told. */
 Test(calls, the_error_of_a_run_is_that_of_its_kernels)
 {
     fixture f;

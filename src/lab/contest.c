@@ -351,8 +351,10 @@ static assay_status contest_fill(maker *m)
 
 assay_status as_contest_options_read(assay_env *env, const assay_options *options, as_contest_options *out)
 {
-    static const as_option_member members[] = {
-        AS_MEMBER(as_contest_options, GIVEN, "device", device), AS_MEMBER(as_contest_options, TEXTS, "vary", vary), {.key = NULL}};
+    static const as_option_member members[] = {AS_MEMBER(as_contest_options, GIVEN, "device", device),
+                                               AS_MEMBER(as_contest_options, TEXTS, "vary", vary),
+                                               AS_MEMBER(as_contest_options, TEXT, "metric", metric),
+                                               {.key = NULL}};
     *out = (as_contest_options){.device = NULL};
     size_t n_devices = as_options_texts(options, "device").n;
     if (n_devices > 1)
@@ -370,6 +372,7 @@ assay_status as_contest_read(assay_env *env, const char *const *args, int n_args
     if (!m.c)
         return no_room(env);
     assay_status status = contest_fill(&m);
+    m.c->metric = options->metric ? options->metric : "time";
     if (status == ASSAY_OK)
         *out = m.c;
     else

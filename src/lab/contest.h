@@ -19,6 +19,7 @@ typedef struct as_contest_row {
 typedef struct as_contest {
     as_arena         arena;
     const char      *title, *key; /* key: of the rows, "batch" */
+    const char      *metric;      /* what the first screen shows beside the time: "bandwidth"; "time": nothing */
     const char      *name, *over; /* for people: "mlp-small: threads 1 against 2"; over what: "batch 1, 8", "" for one row */
     bool             varies_device, varies_threads;
     const char     **arms;
@@ -35,6 +36,7 @@ typedef struct as_contest_options {
     as_case_options cases;
     const char     *device; /* of all candidates */
     as_texts        vary;   /* "threads=1,2" */
+    const char     *metric; /* "bandwidth" */
 } as_contest_options;
 assay_status as_contest_options_read(assay_env *env, const assay_options *options, as_contest_options *out);
 

@@ -81,5 +81,7 @@ assay_status as_contest_facts(assay_env *env, const as_contest *c, const as_lab_
         return as_fail(env, ASSAY_NO_MEMORY, "compare: not enough memory for the result");
     sweep_add(f, c, s->rules.margin);
     title_add(env, f, c);
+    if (strcmp(c->metric, "time"))
+        as_facts_note(f, AS_NOTE_METRIC, c->metric);
     return as_facts_done(f, out);
 }

@@ -223,6 +223,11 @@ int as_b_sum_to(as_builder *b, int x, const as_shape *shape)
     return as_b_reshape(b, x, shape);
 }
 
+assay_status as_op_stopped(assay_env *env, const as_node_ctx *n)
+{
+    return as_fail(env, ASSAY_CANCELLED, "%s '%s': stopped while it was computed", n->op->name, n->name ? n->name : "");
+}
+
 assay_status as_op_eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     as_cost cost = n->op->cost ? n->op->cost(n) : as_cost_bytes(n);

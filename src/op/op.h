@@ -206,6 +206,15 @@ struct as_op {
 /* Runs the reference code of a node: refuses when the env is cancelled, and announces work that takes more than a minute. */
 assay_status as_op_eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out);
 
+/* For the loops of an eval that can run long, once per element of the result: leaves the eval when somebody asked for a stop.  It reads one
+ * flag, beside hundreds of multiplications. */
+#define AS_GO_ON(env, n)                      \
+    do {                                      \
+        if ((env) && as_cancelled(env))       \
+            return as_op_stopped((env), (n)); \
+    } while (0)
+assay_status as_op_stopped(assay_env *env, const as_node_ctx *n); /* CANCELLED, with its sentence */
+
 extern const as_op *const as_op_table[];                /* NULL-terminated, written by the build */
 const as_op              *as_op_find(const char *name); /* NULL: no such operator */
 

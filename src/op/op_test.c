@@ -1132,3 +1132,65 @@ Test(op, answers_to_any_hostile_node)
     expect(n_good > 100); /* else the random choices would give only nonsense */
     end();
 }
+
+/* --- Being stopped --- */
+
+/* The flag is set already, and the cases are small: without a look at it inside of the loops they would be computed to their end. */
+Test(op, heavy_reference_code_is_left_in_the_middle)
+{
+    static const char *const heavy[] = {"Conv",
+                                        "ConvTranspose",
+                                        "assay.ConvGradX",
+                                        "assay.ConvGradW",
+                                        "AveragePool",
+                                        "assay.AveragePoolGrad",
+                                        "MaxPool",
+                                        "assay.MaxPoolGrad",
+                                        "LpPool",
+                                        "LRN",
+                                        "MatMul",
+                                        "Gemm",
+                                        "Einsum",
+                                        "Resize",
+                                        "Softmax",
+                                        "ReduceSum",
+                                        "ReduceMax",
+                                        "TopK",
+                                        "CumSum",
+                                        "assay.FusedGemm",
+                                        "assay.FusedConv",
+                                        "ConvInteger",
+                                        "LSTM",
+                                        "GRU",
+                                        "RNN",
+                                        "QLinearConv",
+                                        "QLinearMatMul",
+                                        "MatMulInteger",
+                                        "assay.CfC",
+                                        "assay.CfCGrad",
+                                        "assay.LTC",
+                                        "assay.LTCGrad"};
+    start();
+    for (size_t i = 0; i < AS_COUNT(heavy); i++) {
+        const as_op *op = as_op_find(heavy[i]);
+        size_t       n_stopped = 0;
+        expect(op);
+        for (size_t k = 0; k < op->n_cases; k++) {
+            op_call call;
+            bool    empty = false;
+            op_case_start(env, op, &op->cases[k], AS_NONE, &call);
+            for (int o = 0; o < call.node.n_out; o++)
+                empty |= as_shape_count(&call.out[o].shape) == 0;
+            assay_cancel(env);
+            assay_status status = op->eval(env, &call.node, call.in_view, call.out_view);
+            atomic_store(&env->cancel, 0);
+            expect(empty || status == ASSAY_CANCELLED);
+            n_stopped += status == ASSAY_CANCELLED;
+            as_arena_drop(&call.arena);
+        }
+        if (n_stopped)
+            expect_has(assay_message(env), "stopped while it was computed");
+        expect(n_stopped > 0 || op->n_cases == 0);
+    }
+    end();
+}

@@ -534,7 +534,8 @@ static bool pending_take(as_recording *r, perf *p, uint64_t until_ns, bool *is_d
     size_t   n = 0, kept = 0, i = 0;
     uint64_t stop_ns = as_monotonic_ns() + SLICE_NS;
     *is_done = true;
-    qsort(p->waiting, p->n_waiting, sizeof *p->waiting, by_time);
+    if (p->n_waiting)
+        qsort(p->waiting, p->n_waiting, sizeof *p->waiting, by_time);
     for (; ok && *is_done && i < p->n_waiting && p->waiting[i].time <= until_ns; i++) {
         as_perf_record x;
         if (as_perf_read(p->data + p->waiting[i].at, p->waiting[i].bytes, p->by_dwarf ? N_REGS : 0, &x))

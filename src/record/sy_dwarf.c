@@ -47,12 +47,21 @@ typedef struct unit {
     size_t    n_functions;
 } unit;
 
+/* Where a compilation unit is, for files that have no table of that: clang writes none. */
+typedef struct place {
+    Dwarf_Addr start, end, bias;
+    Dwarf_Die  die;
+} place;
+
 typedef struct file {
     Dwfl        *dwfl;
     Dwfl_Module *module;
     as_arena     names;
     unit        *units;
     size_t       n_units, cap_units;
+    place       *places; /* by start */
+    size_t       n_places, cap_places;
+    bool         was_placed;
 } file;
 
 static bool grow(void **items, size_t *cap, size_t n, size_t each)
@@ -114,6 +123,16 @@ static const char *die_name(file *f, Dwarf_Die *die)
 
 /* --- Units ------------------------------------------------------------------------------------------------------ */
 
+/* Little debug information (-g1) has no declarations: the line of the first instruction must do.  NULL: not known. */
+static const char *first_line(Dwarf_Die *die, Dwarf_Addr start, int *line)
+{
+    Dwarf_Die   memory, *cu = dwarf_diecu(die, &memory, NULL, NULL);
+    Dwarf_Line *at = cu ? dwarf_getsrc_die(cu, start) : NULL;
+    if (!at || dwarf_lineno(at, line))
+        return NULL;
+    return dwarf_linesrc(at, NULL, NULL);
+}
+
 static bool entry_add(file *f, unit *u, Dwarf_Die *die, int depth)
 {
     Dwarf_Addr base, start, end;
@@ -136,6 +155,8 @@ static bool entry_add(file *f, unit *u, Dwarf_Die *die, int depth)
         return name == NULL;
     }
     dwarf_decl_line(die, &line);
+    if (!source)
+        source = first_line(die, u->ranges[first].start, &line);
     source = source ? as_arena_text(&f->names, source) : "";
     u->entries[u->n_entries++] = (entry){.name = name,
                                          .file = source ? source : "",
@@ -266,6 +287,7 @@ static void dwarf_close(void *opened)
         free(f->units[i].functions);
     }
     free(f->units);
+    free(f->places);
     if (f->dwfl)
         dwfl_end(f->dwfl);
     as_arena_drop(&f->names);
@@ -314,6 +336,46 @@ static bool address_of(const file *f, uint64_t offset, Dwarf_Addr *out)
     return false;
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void places_read(file *f)
+{
+    Dwarf_Addr bias, base, start, end;
+    f->was_placed = true;
+    for (Dwarf_Die *die = NULL; (die = dwfl_module_nextcu(f->module, die, &bias));)
+        for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;)
+            if (start < end && grow((void **)&f->places, &f->cap_places, f->n_places + 1, sizeof *f->places))
+                f->places[f->n_places++] = (place){start + bias, end + bias, bias, *die};
+    if (f->n_places)
+        qsort(f->places, f->n_places, sizeof *f->places, by_place);
+}
+
+/* The unit of an address in the module; NULL: none is known. */
+static Dwarf_Die *unit_at(file *f, Dwarf_Addr address, Dwarf_Addr *bias)
+{
+    Dwarf_Die *die = dwfl_module_addrdie(f->module, address, bias);
+    if (die)
+        return die;
+    if (!f->was_placed)
+        places_read(f);
+    size_t lo = 0, hi = f->n_places;
+    while (lo < hi) {
+        size_t middle = lo + (hi - lo) / 2;
+        if (f->places[middle].start <= address)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    if (!lo || address >= f->places[lo - 1].end)
+        return NULL;
+    *bias = f->places[lo - 1].bias;
+    return &f->places[lo - 1].die;
+}
+
 static int dwarf_find(void *opened, uint64_t offset, as_symbol *out)
 {
     file      *f = opened;
@@ -322,7 +384,7 @@ static int dwarf_find(void *opened, uint64_t offset, as_symbol *out)
     GElf_Off   within;
     if (!address_of(f, offset, &address))
         return 0;
-    Dwarf_Die  *die = dwfl_module_addrdie(f->module, address, &bias);
+    Dwarf_Die  *die = unit_at(f, address, &bias);
     const unit *u = die ? unit_take(f, die) : NULL;
     int         n = u ? unit_find(u, address - bias, out) : 0;
     if (n)
@@ -330,7 +392,12 @@ static int dwarf_find(void *opened, uint64_t offset, as_symbol *out)
     const char *name = dwfl_module_addrinfo(f->module, address, &within, &symbol, NULL, NULL, NULL);
     if (!name || !*name)
         return 0;
-    *out = (as_symbol){.name = name_keep(f, name), .file = ""};
+    /* Lines without functions: little debug information (-g1), or assembly. */
+    int         line = 0;
+    Dwarf_Line *at = die ? dwarf_getsrc_die(die, address - within - bias) : NULL;
+    const char *source = at && !dwarf_lineno(at, &line) ? dwarf_linesrc(at, NULL, NULL) : NULL;
+    source = source ? as_arena_text(&f->names, source) : NULL;
+    *out = (as_symbol){.name = name_keep(f, name), .file = source ? source : "", .line = source ? line : 0};
     return 1;
 }
 

@@ -137,7 +137,8 @@ bool as_brief_make(as_brief *b, const assay_facts *f);
 
 typedef struct as_brief_settings {
     bool colour;
-    int  width; /* 0: AS_BRIEF_WIDTH */
+    int  width;    /* 0: AS_BRIEF_WIDTH */
+    bool one_line; /* the answer alone: the headline, or the first number; a brief without these is printed without hints */
 } as_brief_settings;
 /* As text; wr_basic.c.  false: no memory. */
 bool as_brief_print(const as_brief *b, const as_brief_settings *s, FILE *file);

@@ -100,6 +100,7 @@ typedef struct as_write_settings {
     const char *sections;  /* "summary,layers": only these, in the report's own order; NULL: all.  JSON is always complete. */
     bool        by_module; /* add up layers by module, to this depth (0: one that fits); JSON and CSV always hold every step */
     int         module_depth;
+    bool        one_line; /* the basic report: its answer alone (as_brief_settings) */
 } as_write_settings;
 
 typedef struct as_writer {

@@ -236,6 +236,23 @@ Test(report, what_is_unavailable_says_why_in_every_format)
     assay_env_free(env);
 }
 
+Test(report, says_why_there_is_no_flame_graph)
+{
+    assay_env   *env = as_test_env();
+    assay_facts *without = as_test_facts(env, (as_synthetic){.no_steps = true}), *with = as_test_facts(env, (as_synthetic){0});
+    char        *a = as_test_report(env, without, 1, "html", (as_write_settings){0}),
+         *b = as_test_report(env, with, 1, "html", (as_write_settings){0});
+    expect(strstr(a, "There is no flame graph, because the steps have no times: "));
+    expect(!strstr(a, "chart flame"));
+    expect(!strstr(b, "There is no flame graph"));
+    expect(strstr(b, "chart flame"));
+    free(a);
+    free(b);
+    assay_facts_free(without);
+    assay_facts_free(with);
+    assay_env_free(env);
+}
+
 /* Facts from a file may have any kind of cell anywhere. */
 Test(report, tables_of_the_wrong_shape_do_no_harm)
 {

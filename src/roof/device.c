@@ -57,7 +57,7 @@ static assay_status take_run(session *s, gauge *g)
     if (!g->n_passes)
         AS_TRY(chunk_size(s->env, g));
     as_chunks_take(&g->chunks);
-    for (int i = 0; i < CHUNKS_PER_TAKE; i++) {
+    for (int i = 0; i < CHUNKS_PER_TAKE && !as_cancelled(s->env); i++) {
         AS_TRY(chunk_run(s->env, g, &ns));
         as_chunks_add(&g->chunks, g->meter->per_pass * (double)g->n_passes / fmax(ns, 1.0) * 1e9, 1.0);
         if (as_chunks_enough(&g->chunks) || now_ns(s->env) - start > TAKE_NS)

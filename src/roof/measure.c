@@ -143,7 +143,7 @@ static void chunk_size(session *s, point *p)
     p->n_passes = 1;
     if (walks)
         p->bytes = grains(p->region / 16);
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 40 && !as_cancelled(s->env); i++) {
         double ns = fmin(chunk_run(s, p, &share), chunk_run(s, p, &share));
         double more = CHUNK_NS / fmax(ns, 100.0);
         if (walks) { /* one pass of the right length */
@@ -178,7 +178,7 @@ static void take_run(session *s, point *p, double limit_ns)
     if (!p->n_passes && !size_inherit(s, p))
         chunk_size(s, p);
     as_chunks_take(&p->chunks);
-    for (int i = 0; i < CHUNKS_PER_TAKE; i++) {
+    for (int i = 0; i < CHUNKS_PER_TAKE && !as_cancelled(s->env); i++) { /* on a busy machine each chunk waits for its turn */
         double share, ns = chunk_run(s, p, &share);
         if (ns < CHUNK_NS / 2 && p->region == p->bytes) { /* both readings were pre-empted: it is too short to be a chunk */
             p->n_passes = (uint64_t)((double)p->n_passes * fmin(CHUNK_NS / fmax(ns, 100.0), 32.0)) + 1;
@@ -313,8 +313,12 @@ static void settle_part(void *arg, int part, int n_parts)
     (void)n_parts;
     as_pin_self(&s->pins[part], part, why, sizeof why);
     float *x = (float *)(void *)s->buffer[part];
-    for (size_t i = 0, n = thread_bytes(s, part) / sizeof *x; i < n; i++)
+    for (size_t i = 0, n = thread_bytes(s, part) / sizeof *x; i < n;
+         i++) { /* half a gigabyte of new pages: a stop does not wait for it */
+        if (i % (PAGE_BYTES / sizeof *x) == 0 && as_cancelled(s->env))
+            return;
         x[i] = 0.5f + (float)(i & 1023) / 1024.0f;
+    }
 }
 
 static void leave_part(void *arg, int part, int n_parts)
@@ -383,6 +387,8 @@ static assay_status session_open(session *s)
     }
     AS_TRY(as_pool_new(s->env, n, &s->pool));
     as_pool_run(s->pool, settle_part, s);
+    if (as_cancelled(s->env))
+        return as_fail(s->env, ASSAY_CANCELLED, "limits: stopped before the first of %d", s->n_points);
     if (s->settings->walked_bytes && *s->settings->walked_bytes < total)
         *s->settings->walked_bytes = total;
     return ASSAY_OK;
@@ -575,6 +581,8 @@ assay_status as_roofs_measure(assay_env *env, const as_roof_settings *settings, 
         return as_fail(env, ASSAY_BAD_INPUT, "limits: %d threads asked for", settings->n_threads);
     double       started_ns = now_ns(&s);
     assay_status status = session_plan(&s, settings);
+    if (status == ASSAY_OK && settings->progress)
+        settings->progress(settings->progress_arg, 0); /* filling the buffers takes time, too */
     if (status == ASSAY_OK && s.n_points)
         status = session_open(&s);
     s.deadline_ns = started_ns + (settings->budget_s > 0.0 ? settings->budget_s * 1e9 : BUDGET_NS);
@@ -582,6 +590,8 @@ assay_status as_roofs_measure(assay_env *env, const as_roof_settings *settings, 
         status = takes_run(&s, settings);
     if (status == ASSAY_OK)
         status = takes_more(&s);
+    if (status == ASSAY_OK && as_cancelled(env)) /* the last take may be cut short */
+        status = as_fail(env, ASSAY_CANCELLED, "limits: stopped at the last of %d", s.n_points);
     if (status == ASSAY_OK)
         status = roofs_make(&s, started_ns, out);
     session_close(&s);

@@ -182,9 +182,28 @@ Test(roofs, a_cancelled_session_gives_nothing)
 {
     assay_env       *env = env_open();
     as_roofs         r = {.n = 77};
-    as_roof_settings settings = {.n_threads = 1, .budget_s = 1e-3, .dram_bytes = 8 << 20};
+    uint64_t         walked = 0;
+    as_roof_settings settings = {.n_threads = 1, .budget_s = 1e-3, .dram_bytes = 8 << 20, .walked_bytes = &walked};
     assay_cancel(env);
-    expect_fails(env, as_roofs_measure(env, &settings, &r), ASSAY_CANCELLED, "stopped at clock.core");
+    expect_fails(env, as_roofs_measure(env, &settings, &r), ASSAY_CANCELLED, "stopped before the first");
+    expect_eq(r.n, 77);
+    expect_eq(walked, 0); /* buffers are not filled for nothing */
+    assay_env_free(env);
+}
+
+static void stop_after_one(void *arg, double done)
+{
+    if (done > 0)
+        assay_cancel(arg);
+}
+
+Test(roofs, a_stop_after_a_take_is_seen_before_the_next)
+{
+    assay_env       *env = env_open();
+    as_roofs         r = {.n = 77};
+    as_roof_settings settings = {
+        .n_threads = 1, .budget_s = 1e-3, .dram_bytes = 8 << 20, .progress = stop_after_one, .progress_arg = env};
+    expect_fails(env, as_roofs_measure(env, &settings, &r), ASSAY_CANCELLED, "stopped at");
     expect_eq(r.n, 77);
     assay_env_free(env);
 }

@@ -1,4 +1,5 @@
 /* arm_speak.c - the other side of arm_bin.c: answers the line protocol with a candidate of our own. */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,8 @@ static assay_status serve(assay_env *env, speaker *s, FILE *in)
         if (status != ASSAY_OK)
             fprintf(s->out, "error %s\n", assay_message(env));
     }
+    if (ferror(s->out) && errno == EPIPE) /* who asked has left: that is an end, too */
+        return ASSAY_OK;
     if (ferror(s->out))
         return as_fail(env, ASSAY_IO, "line protocol: %s: its answers cannot be written", s->arm->name);
     return ferror(in) ? as_fail(env, ASSAY_IO, "line protocol: %s: its requests cannot be read", s->arm->name) : ASSAY_OK;

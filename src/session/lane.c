@@ -1,7 +1,9 @@
 /* lane.c - the hot path: two readings of the clock, a step in the tree, an entry in the ring. */
 #include "session/lane.h"
 
+#include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +25,19 @@ static uint32_t thread_id(void)
 #endif
 }
 
+/* The time that a thread could have run and had no CPU, so far: the second number of its schedstat.  NaN where the system does not tell. */
+static double queued_ns(uint32_t tid)
+{
+    char               path[64], text[96];
+    unsigned long long ran, waited;
+    snprintf(path, sizeof path, "/proc/self/task/%u/schedstat", tid);
+    FILE *file = fopen(path, "re");
+    bool  ok = file && fgets(text, sizeof text, file) && sscanf(text, "%llu %llu", &ran, &waited) == 2;
+    if (file)
+        fclose(file);
+    return ok ? (double)waited : (double)NAN;
+}
+
 as_lane *as_lane_new(const as_clock *clock, uint32_t capacity, const char *name)
 {
     as_lane *lane = calloc(1, sizeof *lane);
@@ -38,6 +53,7 @@ as_lane *as_lane_new(const as_clock *clock, uint32_t capacity, const char *name)
     lane->index = -1;
     lane->tid = thread_id();
     lane->root.stack = lane->root.frame = -1;
+    lane->queued_ns = queued_ns(lane->tid);
     lane->joined_ticks = as_clock_now(clock);
     lane->open[0].node = &lane->root;
     atomic_init(&lane->refs, 1);
@@ -46,6 +62,19 @@ as_lane *as_lane_new(const as_clock *clock, uint32_t capacity, const char *name)
     else if (pthread_getname_np(pthread_self(), lane->name, sizeof lane->name))
         strcpy(lane->name, "thread");
     return lane;
+}
+
+void as_lane_leave(as_lane *lane, bool by_itself)
+{
+    if (atomic_exchange_explicit(&lane->left, true, memory_order_acq_rel))
+        return;
+    uint64_t now = as_clock_now(&lane->clock), took = now > lane->joined_ticks ? now - lane->joined_ticks : 0;
+    while (by_itself && (lane->depth || lane->too_deep)) /* spans that were left open end with the thread's part */
+        as_lane_end(lane);
+    lane->queued_ns = queued_ns(lane->tid) - lane->queued_ns;
+    atomic_store_explicit(&lane->root.sum_ticks, took, memory_order_relaxed);
+    atomic_store_explicit(&lane->root.count, 1, memory_order_relaxed);
+    atomic_store_explicit(&lane->closed, true, memory_order_release);
 }
 
 void as_lane_drop(as_lane *lane)
@@ -67,7 +96,12 @@ static __thread as_lane *current __attribute__((tls_model("initial-exec")));
 static pthread_key_t     key;
 static pthread_once_t    once = PTHREAD_ONCE_INIT;
 
-static void lane_end(void *lane) { as_lane_drop(lane); }
+/* A thread ends without leaving. */
+static void lane_end(void *lane)
+{
+    as_lane_leave(lane, true);
+    as_lane_drop(lane);
+}
 static void key_make(void) { (void)pthread_key_create(&key, lane_end); }
 
 as_lane *as_lane_current(void)

@@ -55,11 +55,13 @@ typedef struct as_lane {
     _Atomic uint32_t head, tail; /* written by the thread, by the collector */
     _Atomic uint64_t n_lost;     /* spans that found the ring full; their totals are exact all the same */
     _Atomic uint64_t n_too_deep; /* spans that were nested too deep */
+    atomic_bool      left;       /* its time has been taken */
     atomic_bool      closed;     /* the session has ended, or the thread has left it */
     atomic_int       refs;
     as_node          root;
     struct as_lane  *next; /* of the session */
     uint64_t         joined_ticks;
+    double           queued_ns; /* how long the thread had waited for a CPU when it joined, then while it was in; NaN: not known */
     char             name[64];
     uint32_t         tid;
     int              index; /* in the trace; -1: not yet */
@@ -71,7 +73,9 @@ typedef struct as_lane {
 
 /* NULL: no memory.  capacity is a power of two. */
 as_lane *as_lane_new(const as_clock *clock, uint32_t capacity, const char *name);
-void     as_lane_drop(as_lane *lane); /* one holder less */
+/* The end of a thread's part, by itself (its open spans end) or, if it still runs, by the session.  Does nothing the second time. */
+void as_lane_leave(as_lane *lane, bool by_itself);
+void as_lane_drop(as_lane *lane); /* one holder less */
 
 /* The spans of this thread; without a lane both do nothing. */
 void as_lane_begin(as_lane *lane, const assay_site *site, const as_op_site *op);

@@ -362,23 +362,12 @@ bool assay_session_join(assay_session *s, const char *name)
     return true;
 }
 
-/* The time of a thread that left ends here: its outermost path has one call. */
-static void lane_leave(as_lane *lane)
-{
-    uint64_t now = as_clock_now(&lane->clock), took = now > lane->joined_ticks ? now - lane->joined_ticks : 0;
-    while (lane->depth || lane->too_deep) /* spans that were left open end with the thread's part */
-        as_lane_end(lane);
-    atomic_store_explicit(&lane->root.sum_ticks, took, memory_order_relaxed);
-    atomic_store_explicit(&lane->root.count, 1, memory_order_relaxed);
-    atomic_store_explicit(&lane->closed, true, memory_order_release);
-}
-
 void assay_session_leave(void)
 {
     as_lane *lane = as_lane_current();
     if (!lane)
         return;
-    lane_leave(lane);
+    as_lane_leave(lane, true);
     as_lane_make_current(NULL);
 }
 
@@ -502,17 +491,15 @@ static bool totals_put(assay_session *s, const as_lane *lane, as_node *node)
 static void lanes_end(assay_session *s)
 {
     uint64_t n_too_deep = 0;
+    double   queued = 0;
     for (as_lane *lane = s->lanes; lane; lane = lane->next) {
-        bool left = atomic_exchange_explicit(&lane->closed, true, memory_order_acq_rel);
-        if (!left) {
-            uint64_t now = as_clock_now(&s->clock);
-            atomic_store_explicit(&lane->root.sum_ticks, now > lane->joined_ticks ? now - lane->joined_ticks : 0,
-                                  memory_order_relaxed);
-            atomic_store_explicit(&lane->root.count, 1, memory_order_relaxed);
-        }
+        as_lane_leave(lane, false);
+        queued += lane->queued_ns;
         s->t->dropped_spans += atomic_load_explicit(&lane->n_lost, memory_order_relaxed);
         n_too_deep += atomic_load_explicit(&lane->n_too_deep, memory_order_relaxed);
     }
+    if (queued >= 0) /* not so of NaN */
+        metric_put(s, AS_METRIC_QUEUED, "ns", 0, queued);
     if (n_too_deep)
         metric_put(s, AS_METRIC_TOO_DEEP, "1", 0, (double)n_too_deep);
 }
@@ -523,7 +510,7 @@ assay_status assay_session_stop(assay_env *env, assay_session *s, assay_trace **
     pthread_mutex_lock(&s->lock);
     s->ends = true;
     if (mine && joined(s, mine))
-        lane_leave(mine);
+        as_lane_leave(mine, true);
     pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
     if (s->has_thread)

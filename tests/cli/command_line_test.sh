@@ -30,8 +30,8 @@ t "-b without a value" refuses 2 "option -b needs a value (N)" run mlp-small -b
 t "an unknown letter" refuses 2 "run has no option -z" run mlp-small -z
 t "a letter of another verb" refuses 2 "doctor has no option --batch" doctor -b 2
 t "-v is --report detailed" bash -c "'$ASSAY' report r.json -v >v.out && '$ASSAY' report r.json --report detailed | cmp - v.out && ! '$ASSAY' report r.json | cmp -s - v.out"
-t "letters without a value may stand together" bash -c "[ -z \"\$('$ASSAY' profile mlp-small $quick -qv)\" ]"
-t "-q prints nothing" bash -c "[ -z \"\$('$ASSAY' profile mlp-small $quick -q 2>&1)\" ]"
+t "letters without a value may stand together" bash -c "[ \"\$('$ASSAY' profile mlp-small $quick -qv | wc -l)\" -gt 30 ]"
+t "-q prints one line" bash -c "[ \"\$('$ASSAY' profile mlp-small $quick -q 2>&1 | wc -l)\" = 1 ]"
 t "-q writes its files" bash -c "'$ASSAY' bench softmax --sizes 4x4 --runs 5 --store none -q -o q.json && [ -s q.json ]"
 t "-q leaves what was sent to standard output" bash -c "'$ASSAY' profile mlp-small $quick -q --json - | head -c 1 | grep -q '{'"
 t "no two options of a verb have the same letter" bash -c "! '$ASSAY' list aliases | awk '\$NF == \"letter\" {print \$1}' | sort | uniq -d | grep ."

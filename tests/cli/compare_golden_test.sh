@@ -21,6 +21,10 @@ t "a candidate with more layers" golden -e compare_other_layers told compare mlp
 t "a sweep that one candidate wins everywhere" golden -e compare_sweep told compare $net --devices null:gemm=5us,null:gemm=9us --vary batch=1,8,32 $quick
 t "a sweep of more values than a screen has room for" golden -e compare_long_sweep told compare $net --devices null:gemm=5us,null:gemm=9us \
     --vary batch=1,2,3,4,5,6,7,8,9,10,11,12 $quick
+t "a sweep whose winner changes" golden -e compare_winner_changes told compare cfc:input=4,units=8 --vary compile=on,off --vary seq=1,2,8 \
+    --device null:cfc=30us $quick # compiled, a sequence is one step; else it is unrolled, and takes longer the longer it is
+t "a comparison that cannot tell yet" golden -e compare_unresolved told compare $net --devices null:gemm=100us,null:gemm=101us --budget 1ms \
+    --store none --progress never
 t "a device that ran a part" golden -e compare_part told compare mlp-small --devices null:graph,null:graph,without=Relu $quick
 speaker 5000 ./old
 speaker 7000 ./new

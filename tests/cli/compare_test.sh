@@ -31,6 +31,9 @@ t "--vary takes a parameter of the model" verdict "sizes=8x8" mlp --vary sizes=8
 t "a workload over devices, by size" verdict "32x32" bench:matmul --devices null:matmul=5us,null:matmul=9us --sizes 16x16,32x32
 t "a workload by element type" verdict "dtype=f16" bench:matmul --vary dtype=f32,f16 --sizes 16x16
 t "rows tell where the winner changes" verdict "won at every batch size" $model --devices null:gemm=5us,null:gemm=9us --vary batch=1,8
+t "--metric shows bytes per second and the share of the limit" bash -c "'$ASSAY' compare $model --vary batch=1,8 --device null:gemm=5us $quick --metric bandwidth >m.out && grep -q 'Per second *bandwidth *of limit' m.out"
+t "without --metric the first screen does not" bash -c "! '$ASSAY' compare $model --vary batch=1,8 --device null:gemm=5us $quick | grep -q 'Per second'"
+t "an unknown metric is refused" refuses 2 "metric" compare $model --vary batch=1,8 --metric joules
 t "exactly so many rounds" bash -c "'$ASSAY' compare $model --device null --vary batch=1,2 --runs 7 --warmup 0 --layout-of-memory fixed $quick --report detailed | grep -q '7 rounds'"
 
 # --- Programs ---------------------------------------------------------------------------------------------------------

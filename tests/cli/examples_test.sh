@@ -62,6 +62,9 @@ assay run mlp:sizes=3x5 --input x5.npy --output want.npy >/dev/null 2>&1
 t "files reads the numbers of a file" gives 'outputs' ./files mlp:sizes=3x5 x5.npy y.npy
 t "and answers as assay run" cmp y.npy want.npy
 t "files says how far less exact kernels are off" bash -c "./files cnn-small - y.npy | grep -q 'cost [0-9.e-]* of'"
+t "viewers writes a file for a viewer" ./viewers mlp-small folded v.folded
+t "with the runs in it" grep -q '^run' v.folded
+t "viewers names the formats" says_no 'known: ' ./viewers mlp-small list v.list
 t "files refuses a file of another shape" says_no 'the model needs' ./files mlp:sizes=4x5 x5.npy y2.npy
 t "and one that is not there" says_no nosuch.npy ./files mlp:sizes=3x5 nosuch.npy y2.npy
 t "stream answers line by line" bash -c "printf '1,2,3\n4,5,6\n' | ./stream cfc:input=3,units=8 10s 2>s.err | wc -l | grep -qx 2"
@@ -127,6 +130,19 @@ fi
 t "record says what is wrong" says_no nosuch ./record nosuch-program
 t "noise says what can be seen" gives . ./noise 600ms
 t "noise says what is wrong" says_no soon ./noise soon
+
+t "lists prints the parts" gives '^in:	kernel	gemm_f32' ./lists models circuit.json
+t "and the list that was asked for" grep -q '^models:	mlp' g.out
+t "and the version" grep -qE '^build:	[0-9.]+	' g.out
+t "the circuit is that of assay wiring" bash -c "'$ASSAY' wiring autoncp:units=16,out=4 --input 4 --json - | cmp - circuit.json"
+t "lists says what is wrong" says_no "nothing to list under 'nothing'" ./lists nothing c2.json
+t "and writes nothing then" test ! -e c2.json
+for i in 1 2; do printf '{"cell": "programs", "count": "alarms", "hit": false}\n{"cell": "programs", "count": "power", "hit": true}\n'; done >few.jsonl
+printf '{"cell": "programs", "count": "power", "hit": true}\n' >>few.jsonl
+t "selftest goes on from what was counted, with two processes of its own" \
+    bash -c "./selftest programs few.jsonl >g.out 2>g.err; [ \$? -le 1 ] && grep -qE '^programs	.*	3	' g.out && wc -l <few.jsonl | grep -qx 6 || { cat g.out g.err; exit 1; }"
+t "selftest answers as a candidate" bash -c "printf 'hash\nend\n' | ./selftest selftest --arm compute:0 | grep -q '^assay-arm 1'"
+t "selftest says what is wrong" says_no "unknown cell 'nothing'" ./selftest nothing s.jsonl
 
 if has_store; then
     t "guard keeps a program" ./guard s.db save-program next ./old

@@ -42,6 +42,35 @@ t "export names what it wrote" wrote m.onnx export mlp-small --onnx m.onnx
 quiet() { assay plan mlp-small --json - >/dev/null 2>err && [ ! -s err ]; }
 t "standard output is not named" quiet
 
+# --- -q: the answer and nothing else ---
+null="--device null:gemm=5us --runs 20 --store none"
+one_line() { # WORDS args...: one line with the words, and nothing on standard error
+    local words=$1
+    shift
+    "$ASSAY" "$@" -q >out 2>err || { cat out err; return 1; }
+    [ "$(wc -l <out)" = 1 ] && grep -qE -- "$words" out && [ ! -s err ] || { cat out err; return 1; }
+}
+t "profile -q tells the latency, and writes the page" one_line '^mlp-small: Latency 11.0 us, ' profile mlp-small $null --html q.html
+t "the page is there" test -s q.html
+t "compare -q tells who won" one_line ' is 1.18x slower than ' compare mlp-small --devices null:gemm=5us,null:gemm=6us --budget 100ms --store none
+t "bench -q tells the time" one_line 'Time ' bench matmul:size=8x8 --runs 20 --store none
+t "noise -q tells what can be seen" one_line 'This machine can' noise --budget 600ms --store none
+t "plan -q tells the memory" one_line '^mlp-small: Memory ' plan mlp-small
+t "devices -q counts them" one_line 'devices can be used' devices
+t "doctor -q counts, too" one_line 'can be measured here' doctor
+t "version -q is the version" bash -c "'$ASSAY' version --quiet | head -1 | grep -qx 'assay [0-9.]*'"
+t "run -q is the values" bash -c "'$ASSAY' run mlp:sizes=2x3 -q 2>err | sed -n 2p | grep -qE '^ +-?[0-9.e-]+ ' && [ ! -s err ]"
+t "list -q has no hints" bash -c "'$ASSAY' list -q | grep -q kernels && ! '$ASSAY' list -q | grep -q -- --json"
+t "a form that was asked for is whole" bash -c "'$ASSAY' plan mlp-small -q --json - | grep -q assay.plan/1 && [ \$('$ASSAY' plan mlp-small -q --report detailed | wc -l) -gt 20 ]"
+t "export -q says nothing" bash -c "'$ASSAY' export mlp-small --onnx q.onnx -q >out 2>&1 && [ ! -s out ] && [ -s q.onnx ]"
+t "errors stay" refuses 2 "nosuch" plan nosuch -q
+if has_store; then
+    t "baseline save -q" one_line '^saved baseline b' baseline save b mlp-small --devices null:gemm=5us --store q.db
+    t "check -q is the verdict" one_line '^PASS: ' check --baseline b --budget 100ms --store q.db
+    t "runs verify -q" one_line 'is whole' runs verify --store q.db
+    t "report -q" one_line 'Latency|PASS' report 2 --store q.db
+fi
+
 # --- The store first ---
 if has_store; then
     kept() { # VERB...: its report fails, and the run is in the store all the same

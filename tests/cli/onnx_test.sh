@@ -1,5 +1,6 @@
 # onnx_test.sh - ONNX in and out, and the other formats of a report.
 . "$(dirname "$0")/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$dir" || exit 2
 
 t "export writes ONNX and safetensors" assay export cnn-small --onnx "$dir/m.onnx" --safetensors "$dir/m.safetensors"
@@ -34,4 +35,12 @@ t "the CSV has a head" bash -c "head -1 '$dir/p.csv' | grep -q 'unit,kind,source
 t "the Markdown has tables" grep -q '^|' "$dir/p.md"
 t "--sections picks" bash -c "'$ASSAY' report '$dir/p.json' --sections books | grep -q 'Time accounted for' && ! '$ASSAY' report '$dir/p.json' --sections books | grep -q Sensors"
 t "an unknown section names the nearest" refuses 2 "books" report "$dir/p.json" --sections boks
+# --- The size of a real network ---
+if command -v python3 >/dev/null; then
+    t "make-resnet18 writes a file" "$root/tools/make-resnet18" "$dir/resnet18.onnx"
+    t "with the parameters of ResNet-18" bash -c "'$ASSAY' plan '$dir/resnet18.onnx' | grep -q '44.6 MiB weights'"
+    t "and its work" bash -c "'$ASSAY' plan '$dir/resnet18.onnx' | grep -q '3.6. GFLOP'"
+    t "layers have the names of their modules" bash -c "'$ASSAY' plan '$dir/resnet18.onnx' --report detailed | grep -q 'layer4.1.conv2+residual+relu'"
+    t "make-resnet18 says how it is called" bash -c "'$root/tools/make-resnet18' 2>&1 | grep -q '^usage: '"
+fi
 finish

@@ -10,7 +10,7 @@ names() { # "words" args...: does not succeed, and says the words somewhere
     ! "$ASSAY" "$@" >n.out 2>&1 && grep -qF -- "$words" n.out
 }
 "$ASSAY" run mlp:sizes=10x784 --batch 2 --output x.npy >/dev/null || exit 2
-"$ASSAY" profile mlp-small --roofs off --runs 50 --json run.json >/dev/null || exit 2
+"$ASSAY" profile mlp-small --roofs off --runs 50 --json run.json --trace t.trace >/dev/null || exit 2
 
 printf 'softmax size=4x4\n' >suite.txt
 arm="'$ASSAY' selftest --arm compute"
@@ -64,6 +64,11 @@ while read -r verb option value example _; do
     compare-vary) t "$verb --$option is read" assay compare mlp-small --device null --vary batch=1,2 --budget 50ms --store none; continue ;;
     compare-devices) t "$verb --$option is read" assay $verb $(arguments $verb); continue ;;
     compare-store|bench-store) [ $store = no ] || t "$verb --$option is read" assay $verb $(arguments $verb) --store s.db; continue ;;
+    record-export-all) t "$verb --$option is read" bash -c "'$ASSAY' record --store none --chrome c.json --$option -- true || [ \$? = 5 ]"; continue ;;
+    report-export-all) t "$verb --$option is read" assay report t.trace --chrome c.json --export-all; continue ;;
+    *-export-all) t "$verb --$option is read" assay $verb $(arguments $verb) --chrome c.json --export-all; continue ;;
+    report-chrome|report-perfetto|report-speedscope|report-folded|report-pprof|report-callgrind|report-openmetrics|report-prometheus)
+        t "$verb --$option is read" assay report t.trace --$option "$example"; continue ;;
     report-store) [ $store = no ] || t "$verb --$option is read" assay report 1 --store .assay/runs.db; continue ;;
     compare-bin) t "$verb --$option is read" assay compare --bin "$arm" --bin "$arm:1" --budget 50ms --store none; continue ;;
     compare-from) t "$verb --$option is read" assay compare --from cmp.json; continue ;;

@@ -176,4 +176,5 @@ void as_candidates_add(assay_facts *f, const as_duel_row *rows, size_t n)
     }
     if (n)
         checks_add(f, g, &c);
+    as_rates_add(f, rows, n);
 }

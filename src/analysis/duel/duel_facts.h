@@ -78,6 +78,10 @@ void as_duels_add(assay_facts *f, const as_duel_row *rows, size_t n);
 /* Group "compare", tables "candidates" (one row each, with its verdict against the first) and "checks" (why the verdicts can be
  * trusted). */
 void as_candidates_add(assay_facts *f, const as_duel_row *rows, size_t n);
+/* What each candidate did per second, where its work is known; as_candidates_add() adds it. */
+void as_rates_add(assay_facts *f, const as_duel_row *rows, size_t n);
+/* Which number a reader asked for besides the time: "bandwidth", "tflops"; "time" or no note: none. */
+#define AS_NOTE_METRIC "compare.metric"
 /* Group "sweep": values x candidates with the winner, crossovers, the guide, and one series per candidate. */
 void as_sweep_add(assay_facts *f, const as_sweep *s);
 /* Its table "ranges": who wins from which value to which. */

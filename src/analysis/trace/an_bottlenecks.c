@@ -7,7 +7,7 @@
 
 #include "analysis/trace/hot.h"
 
-#define LEAST  0.05 /* of the time: below, it is no bottleneck */
+#define LEAST  0.05 /* of the time: below, it does not count */
 #define SEVERE 0.20
 #define LATE   0.001 /* of barriers */
 #define SLOWER 0.95  /* of the clock rate */
@@ -171,11 +171,12 @@ static finding inefficient(const scene *s)
     const as_hot *worst = NULL;
     if (!s->layers.n || !(s->layers.all[0].limit.ns > 0))
         return untestable(s->no_layers ? s->no_layers : "no layer has a limit");
-    for (size_t i = 0; i < s->layers.n; i++)
-        if (as_metric_has(&s->layers.all[i].potential) && (!worst || s->layers.all[i].potential.value > worst->potential.value))
+    for (size_t i = 0; i < s->layers.n; i++) /* what is all dispatch is told by its own rule */
+        if (as_metric_has(&s->layers.all[i].potential) && s->layers.all[i].kind != AS_HOT_DISPATCH &&
+            (!worst || s->layers.all[i].potential.value > worst->potential.value))
             worst = &s->layers.all[i];
     if (!worst)
-        return untestable("no layer has a time below its limit");
+        return (finding){NOT_FOUND, 0, MEDIUM, "no layer with more work than its dispatch has a limit", "layers.run_mean"};
     finding found = by_share(worst->potential.value, s->layers.uncertain ? LOW : MEDIUM,
                              as_say(s->f, "%s runs at %s of its limit; %s of the run is above the limit there", worst->name,
                                     percent(s->f, worst->of_limit), percent(s->f, worst->potential.value)),
@@ -196,7 +197,7 @@ static finding dispatch(const scene *s)
                            percent(s->f, between), percent(s->f, small),
                            isnan(s->layers.between_ns) ? "" : "; from one step to the next: ",
                            isnan(s->layers.between_ns) ? "" : as_say_number(s->f, s->layers.between_ns, "ns")),
-                    "books.unexplained books.wall");
+                    as_say(s->f, "%s %s", "books.unexplained", "books.wall"));
 }
 
 /* --- Waiting ------------------------------------------------------------------------------------------------------------- */
@@ -235,8 +236,9 @@ static finding waiting(const scene *s)
 {
     if (isnan(s->on_cpu))
         return untestable(s->on_cpu_why);
-    finding found = by_share(fmax(0, 1 - s->on_cpu), HIGH, as_say(s->f, "on the CPU in %s of the time", percent(s->f, s->on_cpu)),
-                             s->on_cpu_cites);
+    finding found =
+        by_share(fmax(0, 1 - s->on_cpu), HIGH,
+                 as_say(s->f, "on the CPU, or ready for it, in %s of the time", percent(s->f, s->on_cpu)), s->on_cpu_cites);
     if (s->layers.n && s->busy && found.state == FOUND) {
         found.state = NOT_FOUND; /* others had the CPU: the rule of neighbours says so */
         found.evidence = as_say(s->f, "%s, but others had it meanwhile", found.evidence);
@@ -246,15 +248,29 @@ static finding waiting(const scene *s)
 
 /* --- The machine ----------------------------------------------------------------------------------------------------------- */
 
+/* From the first to the last reading of a sensor, in ns. */
+static double read_over_ns(const scene *s, const char *name)
+{
+    int      id = as_sensor_find(s->t, name);
+    uint64_t first = UINT64_MAX, last = 0;
+    for (size_t i = 0; id >= 0 && i < s->t->n_readings; i++)
+        if (s->t->readings[i].sensor == (uint32_t)id) {
+            first = s->t->readings[i].ticks < first ? s->t->readings[i].ticks : first;
+            last = s->t->readings[i].ticks > last ? s->t->readings[i].ticks : last;
+        }
+    return last > first ? (double)(last - first) * s->t->ns_per_tick : 0;
+}
+
 static finding memory_pressure(const scene *s)
 {
+    double              over_ns = read_over_ns(s, "pressure.memory");
     const assay_metric *stall = metric_of(s, "sensors.pressure.memory"), *faults = metric_of(s, "sensors.faults.major");
     as_times            times = as_times_read(s->f, s->t);
     if (!stall && !faults)
         return untestable(reason_of(s, "sensors.pressure.memory", "the trace has no sensor of memory pressure"));
-    if (stall && !(times.span_ns > 0))
+    if (stall && !(over_ns > 0))
         return untestable("no time was measured that the stall could be a share of");
-    double      share = stall ? stall->value / times.span_ns : 0;
+    double      share = stall ? stall->value / over_ns : 0;
     const char *numbers =
         as_say(s->f, "%s%s%s", stall ? as_say(s->f, "tasks waited for memory in %s of the time", percent(s->f, share)) : "",
                stall && faults ? "; " : "", faults ? as_say(s->f, "%.0f pages had to be read from disk", faults->value) : "");
@@ -305,13 +321,20 @@ static finding thermal(const scene *s)
 
 static finding neighbours(const scene *s)
 {
-    const assay_metric *starves = metric_of(s, "record.starves");
+    const char         *key = metric_of(s, "session.starves") ? "session.starves" : "record.starves";
+    const assay_metric *starves = metric_of(s, key);
     const assay_metric *dirty = metric_of(s, "contention.contaminated"), *excess = metric_of(s, "contention.mean_excess"),
                        *steal = metric_of(s, "contention.steal_share"), *pressure = metric_of(s, "contention.pressure_share");
     if (starves)
         return by_share(starves->value, HIGH,
                         as_say(s->f, "in %s of the time threads could run, but others had the CPUs", percent(s->f, starves->value)),
-                        "record.starves");
+                        key);
+    if (s->samples_hot.n && s->samples.waiting) {
+        double share = as_hots_share(&s->samples_hot, AS_HOT_NEIGHBOURS);
+        return by_share(share, MEDIUM,
+                        as_say(s->f, "in %s of its threads' time the kernel gave their CPU to others", percent(s->f, share)),
+                        "calls.samples.whole");
+    }
     if (s->f->machine == AS_MACHINE_UNKNOWN)
         return untestable(reason_of(s, "contention.contaminated", "nothing was measured that shows other work"));
     const char *numbers = "", *cites = "";
@@ -394,12 +417,12 @@ static void on_cpu_read(scene *s)
     s->on_cpu = NAN;
     s->on_cpu_cites = "";
     s->on_cpu_why = reason_of(s, "contention.cpu_share", "neither CPU time nor stack samples were recorded");
-    const assay_metric *runs = metric_of(s, "record.runs");
-    if (runs) {
-        s->on_cpu = fmin(1, runs->value);
-        s->on_cpu_cites = "record.runs";
-    } else if (!s->samples.unknown) {
-        s->on_cpu = 1 - as_call_share(&s->samples, s->samples.waiting);
+    const assay_metric *waits = metric_of(s, "record.waits");
+    if (waits) {
+        s->on_cpu = fmax(0, 1 - waits->value);
+        s->on_cpu_cites = "record.waits";
+    } else if (!s->samples.unknown) { /* what others took away is not waiting */
+        s->on_cpu = 1 - as_call_share(&s->samples, s->samples.waiting) + as_hots_share(&s->samples_hot, AS_HOT_NEIGHBOURS);
         s->on_cpu_cites = "calls.samples.waiting calls.samples.whole";
     } else if (s->spans.unknown && cpu) {
         s->on_cpu = fmin(1, cpu->value);
@@ -409,8 +432,10 @@ static void on_cpu_read(scene *s)
         const assay_metric *time = metric_of(s, "sensors.cpu.time");
         double              sleep = as_hots_share(&s->spans_hot, AS_HOT_SLEEP) + as_hots_share(&s->spans_hot, AS_HOT_IO);
         double              whole = as_call_ns(&s->spans, s->spans.whole);
+        const assay_metric *starves = metric_of(s, "session.starves"); /* what others took away is not waiting */
         if (id >= 0 && time && whole > 0)
-            s->on_cpu = fmin(1, time->value / whole), s->on_cpu_cites = "sensors.cpu.time calls.spans.whole";
+            s->on_cpu = fmin(1, time->value / whole + (starves ? starves->value : 0)),
+            s->on_cpu_cites = starves ? "sensors.cpu.time session.starves calls.spans.whole" : "sensors.cpu.time calls.spans.whole";
         else if (sleep > 0)
             s->on_cpu = fmax(0, 1 - sleep), s->on_cpu_cites = "calls.spans.whole";
         else

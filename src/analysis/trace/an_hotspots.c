@@ -45,7 +45,7 @@ static void row_add(assay_facts *f, as_table *table, const as_hot *h, as_call_so
     as_facts_row(f, table, cells);
 }
 
-/* Of too few undisturbed runs nothing is named: the neighbour may be the hotspot. */
+/* Of too few uninterrupted runs nothing is named: the neighbour may be the hotspot. */
 static const char *disturbed(assay_facts *f, as_call_source source)
 {
     const assay_metric *clean = as_facts_metric(f, "layers.undisturbed_runs");

@@ -74,6 +74,20 @@ static void cost_add(assay_facts *f, as_fact_group *g, const assay_trace *t, uin
                                 : as_metric_unavailable("ns", "the session had no collecting thread, or was cut off"));
 }
 
+/* Threads that could run and had no CPU lost that time to others; it is not waiting of their own. */
+static void starves_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
+{
+    double queued = number_of(t, "session.queued"), whole = 0;
+    for (size_t i = 0; i < t->n_stack_totals; i++)
+        if (t->stacks[t->stack_totals[i].stack].parent < 0)
+            whole += ns_of(t, t->stack_totals[i].sum_ticks);
+    as_facts_add(f, g, "session.starves", "time that others had the CPUs, share of the threads' time",
+                 queued >= 0 && whole > 0
+                     ? as_metric_derived(fmin(1, queued / whole), NAN, NAN, t->n_lanes, "ratio",
+                                         "/proc/self/task/*/schedstat, time in the run queue / time of all threads")
+                     : as_metric_unavailable("ratio", "the system does not tell how long threads wait for a CPU (no schedstat)"));
+}
+
 /* --- Operations ------------------------------------------------------------------------------------------------- */
 
 static const char *const columns[] = {"operation|operation", "device|device",   "batch|batch",     "sequence|sequence",
@@ -221,6 +235,7 @@ static void run(assay_facts *f, const assay_trace *t)
     threads_add(f, g, t);
     as_facts_add(f, g, "session.spans", "spans", as_metric_counted(n, "1", TOTALS));
     as_facts_add(f, g, "session.kept", "spans kept one by one", as_metric_counted(t->n_spans, "1", "spans of the record"));
+    starves_add(f, g, t);
     cost_add(f, g, t, n);
     operations_add(f, g, t);
     numbers_add(f, g, t);

@@ -146,7 +146,7 @@ static totals totals_read(const assay_trace *t)
                 .asleep = metric_of(t, AS_RECORD_ASLEEP)};
     double all = s.busy + s.starved + s.asleep;
     s.is_exact = all > 0;
-    s.runs = s.is_exact ? s.busy / all : fmin(1, s.cpu / s.wall);
+    s.runs = s.is_exact ? s.busy / all : s.cpu / s.wall > 1 ? 1 : s.cpu / s.wall; /* NaN in a record without an end */
     s.waits = s.is_exact ? s.asleep / all : 1 - s.runs;
     s.starves = s.is_exact ? s.starved / all : NAN;
     s.cpus = s.cpu / s.wall;

@@ -1,6 +1,7 @@
 /* hot.c - what each function, span or layer is limited by, from what was measured. */
 #include "analysis/trace/hot.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 const char *as_hot_text(as_hot_kind kind)
 {
     static const char *const texts[] = {
-        "unknown", "compute", "memory", "io", "synchronisation", "dispatch", "algorithmic inefficiency", "sleep"};
+        "unknown", "compute", "memory", "io", "synchronisation", "dispatch", "algorithmic inefficiency", "sleep", "neighbours"};
     return (unsigned)kind < AS_N_HOT_KINDS ? texts[kind] : "unknown";
 }
 
@@ -37,7 +38,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of each step, over the undisturbed runs; NULL: no memory. */
+/* Of each step, over the uninterrupted runs; NULL: no memory. */
 static part_sums *parts_read(assay_facts *f, const assay_trace *t)
 {
     as_kept    k = as_kept_read(f, t);
@@ -130,7 +131,7 @@ static void layer_limited(assay_facts *f, const as_limits *m, const as_trace_ste
         h->evidence =
             as_say(f, "its work takes %s at the limit, less than the %s between two steps; it took %s",
                    as_say_number(f, h->least_ns, "ns"), as_say_number(f, between_ns, "ns"), as_say_number(f, h->self_ns, "ns"));
-        h->cites = as_say(f, "%s books.unexplained", h->cites);
+        h->cites = as_say(f, "%s %s", h->cites, "books.unexplained");
     } else {
         h->kind = AS_HOT_INEFFICIENT;
         h->evidence =
@@ -288,22 +289,61 @@ static void span_read(assay_facts *f, const assay_trace *t, const as_call_functi
 
 /* --- Functions of a program that was sampled -------------------------------------------------------------------------------- */
 
-/* Where a thread that is off the CPU waits, by the names of the C library's and the kernel's own functions. */
+/* Where a thread that is off the CPU waits, by the words in the names of the C library's and the kernel's own functions: "__GI___libc_read"
+ * has the word "read", "pthread_create" has not. */
+static bool has_word(const char *name, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = name; (at = strstr(at, word)); at += n)
+        if ((at == name || !isalnum((unsigned char)at[-1])) && !isalpha((unsigned char)at[n]))
+            return true;
+    return false;
+}
+
 static as_hot_kind wait_kind(const char *name)
 {
     static const struct {
-        const char *part;
+        const char *word;
         as_hot_kind kind;
-    } names[] = {{"nanosleep", AS_HOT_SLEEP},   {"usleep", AS_HOT_SLEEP}, {"futex", AS_HOT_SYNC},
-                 {"pthread_cond", AS_HOT_SYNC}, {"mutex", AS_HOT_SYNC},   {"sem_wait", AS_HOT_SYNC},
-                 {"pthread_join", AS_HOT_SYNC}, {"barrier", AS_HOT_SYNC}, {"lll_lock", AS_HOT_SYNC},
-                 {"epoll", AS_HOT_IO},          {"poll", AS_HOT_IO},      {"select", AS_HOT_IO},
-                 {"read", AS_HOT_IO},           {"write", AS_HOT_IO},     {"recv", AS_HOT_IO},
-                 {"send", AS_HOT_IO},           {"fsync", AS_HOT_IO},     {"fdatasync", AS_HOT_IO},
-                 {"accept", AS_HOT_IO},         {"openat", AS_HOT_IO},    {"io_getevents", AS_HOT_IO}};
-    for (size_t i = 0; i < AS_COUNT(names); i++)
-        if (strstr(name, names[i].part))
-            return names[i].kind;
+    } words[] = {{"nanosleep", AS_HOT_SLEEP},
+                 {"usleep", AS_HOT_SLEEP},
+                 {"sleep", AS_HOT_SLEEP},
+                 {"futex", AS_HOT_SYNC},
+                 {"mutex", AS_HOT_SYNC},
+                 {"cond", AS_HOT_SYNC},
+                 {"sem", AS_HOT_SYNC},
+                 {"join", AS_HOT_SYNC},
+                 {"barrier", AS_HOT_SYNC},
+                 {"lll", AS_HOT_SYNC},
+                 {"epoll", AS_HOT_IO},
+                 {"poll", AS_HOT_IO},
+                 {"ppoll", AS_HOT_IO},
+                 {"select", AS_HOT_IO},
+                 {"pselect", AS_HOT_IO},
+                 {"read", AS_HOT_IO},
+                 {"readv", AS_HOT_IO},
+                 {"pread", AS_HOT_IO},
+                 {"write", AS_HOT_IO},
+                 {"writev", AS_HOT_IO},
+                 {"pwrite", AS_HOT_IO},
+                 {"recv", AS_HOT_IO},
+                 {"recvfrom", AS_HOT_IO},
+                 {"recvmsg", AS_HOT_IO},
+                 {"send", AS_HOT_IO},
+                 {"sendto", AS_HOT_IO},
+                 {"sendmsg", AS_HOT_IO},
+                 {"fsync", AS_HOT_IO},
+                 {"fdatasync", AS_HOT_IO},
+                 {"accept", AS_HOT_IO},
+                 {"io", AS_HOT_IO},
+                 {"folio", AS_HOT_IO},
+                 {"openat", AS_HOT_IO},
+                 {"exit_to_user_mode", AS_HOT_NEIGHBOURS},
+                 {"preempt_schedule", AS_HOT_NEIGHBOURS},
+                 {"irqentry_exit", AS_HOT_NEIGHBOURS}};
+    for (size_t i = 0; i < AS_COUNT(words); i++)
+        if (has_word(name, words[i].word))
+            return words[i].kind;
     return AS_HOT_UNKNOWN;
 }
 
@@ -315,7 +355,10 @@ static void sampled_read(assay_facts *f, const as_call_function *fn, as_hot *h)
     h->kind = waits > MOST ? wait_kind(fn->name) : AS_HOT_UNKNOWN;
     h->cites = "";
     if (waits > MOST)
-        h->evidence = as_say(f, "off the CPU in %s of its own time", percent(f, waits));
+        h->evidence = as_say(f,
+                             h->kind == AS_HOT_NEIGHBOURS ? "taken off the CPU for other work in %s of its own time"
+                                                          : "off the CPU in %s of its own time",
+                             percent(f, waits));
     else
         h->evidence =
             as_say(f, "on the CPU in %s of its own time; without hardware counters, computing and waiting for memory look alike",

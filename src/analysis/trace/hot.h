@@ -16,6 +16,7 @@ typedef enum as_hot_kind {
     AS_HOT_DISPATCH,    /* its work takes less than getting to it */
     AS_HOT_INEFFICIENT, /* far from both limits: the code itself */
     AS_HOT_SLEEP,       /* waits for a clock */
+    AS_HOT_NEIGHBOURS,  /* could run, but others had the CPU */
     AS_N_HOT_KINDS
 } as_hot_kind;
 const char *as_hot_text(as_hot_kind kind); /* "algorithmic inefficiency" */

@@ -342,6 +342,7 @@ static assay_status sequence_forward(room *m, int64_t b)
     vector_load(m, AS_CFC_H0, b, c->n_state, m->h0);
     vector_load(m, AS_CFC_C0, b, c->n_state, m->c0);
     for (int64_t t = 0; t < c->n_steps; t++) {
+        AS_GO_ON(m->env, m->n);
         step(m, b, t);
         y_store(m, b, t);
     }

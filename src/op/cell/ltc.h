@@ -113,7 +113,8 @@ assay_status as_ltc_trail_take(assay_env *env, const as_node_ctx *n, const as_lt
                                as_ltc_trail *out);
 /* Runs sequence b from the state h, c (in and out; c is NULL without memory).  y (NULL: not wanted) is [steps][n_out], or the last
  * step alone. */
-void as_ltc_forward(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail, double *h, double *c, double *y);
+assay_status as_ltc_forward(assay_env *env, const as_node_ctx *n, const as_ltc_net *net, int64_t b, const as_ltc_trail *trail,
+                            double *h, double *c, double *y);
 /* The same backwards along a kept trail.  d_y is like y, or NULL; d_h and d_c hold the gradients of the last state and get those of
  * the first.  Adds to d[i], which has the size of input i; those of w, cm and gleak are with respect to the result of pos. */
 void as_ltc_backward(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail, const double *d_y, double *d_h, double *d_c,

@@ -156,12 +156,14 @@ static place place_of(const as_ltc_net *net, const as_ltc_trail *trail, int64_t 
                    trail->c_next + m};
 }
 
-void as_ltc_forward(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail, double *h, double *c, double *y)
+assay_status as_ltc_forward(assay_env *env, const as_node_ctx *n, const as_ltc_net *net, int64_t b, const as_ltc_trail *trail,
+                            double *h, double *c, double *y)
 {
     int64_t       units = net->s.n_units, n_in = net->s.n_in, steps = net->s.n_steps;
     size_t        state_bytes = (size_t)units * sizeof(double);
     const double *iw = net->in[AS_LTC_INPUT_W], *ib = net->in[AS_LTC_INPUT_B], *cm = net->in[AS_LTC_CM];
     for (int64_t t = 0; t < steps; t++) {
+        AS_GO_ON(env, n);
         const double *x = net->in[AS_LTC_X] + (b * steps + t) * n_in;
         place         p = place_of(net, trail, t);
         double        dt = dt_of(net, b, t);
@@ -190,6 +192,7 @@ void as_ltc_forward(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail,
     }
     if (y && !net->s.sequences)
         readout(net, h, y);
+    return ASSAY_OK;
 }
 
 /* --- Backwards --- */

@@ -52,7 +52,7 @@ static assay_status run(assay_env *env, const as_node_ctx *n, const as_view *in,
     for (int64_t b = 0; b < net.s.n_batch; b++) {
         state_start(net.in[AS_LTC_H0], b, units, h);
         state_start(net.in[AS_LTC_C0], b, units, c);
-        as_ltc_forward(&net, b, &trail, h, c, y);
+        AS_TRY(as_ltc_forward(env, n, &net, b, &trail, h, c, y));
         vector_store(&out[0], b * each, y, each);
         if (n->n_out > 1)
             vector_store(&out[1], b * units, h, units);

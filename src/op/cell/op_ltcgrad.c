@@ -49,14 +49,14 @@ static void state_take(const double *from, int64_t b, int64_t units, double *to)
         memset(to, 0, (size_t)units * sizeof *to);
 }
 
-static void sequence_run(const as_ltc_net *net, int64_t b, const as_ltc_trail *trail, double *h, double *c, double *scratch,
-                         double *const *d)
+static assay_status sequence_run(assay_env *env, const as_node_ctx *n, const as_ltc_net *net, int64_t b, const as_ltc_trail *trail,
+                                 double *h, double *c, double *scratch, double *const *d)
 {
     int64_t       units = net->s.n_units, each = (net->s.sequences ? net->s.n_steps : 1) * net->s.n_out;
     const double *d_y = net->in[AS_LTC_DY];
     state_take(net->in[AS_LTC_H0], b, units, h);
     state_take(net->in[AS_LTC_C0], b, units, c);
-    as_ltc_forward(net, b, trail, h, c, NULL);
+    AS_TRY(as_ltc_forward(env, n, net, b, trail, h, c, NULL));
     state_take(net->in[AS_LTC_DH], b, units, h);
     state_take(net->in[AS_LTC_DC], b, units, c);
     as_ltc_backward(net, b, trail, d_y ? d_y + b * each : NULL, h, c, scratch, d);
@@ -64,6 +64,7 @@ static void sequence_run(const as_ltc_net *net, int64_t b, const as_ltc_trail *t
         memcpy(d[AS_LTC_H0] + b * units, h, (size_t)units * sizeof *h);
     if (d[AS_LTC_C0])
         memcpy(d[AS_LTC_C0] + b * units, c, (size_t)units * sizeof *c);
+    return ASSAY_OK;
 }
 
 static bool through_pos(int i) { return i == AS_LTC_W || i == AS_LTC_SENSORY_W || i == AS_LTC_CM || i == AS_LTC_GLEAK; }
@@ -84,7 +85,7 @@ static assay_status run(assay_env *env, const as_node_ctx *n, const as_view *in,
     if (!ok || !h || !c || !scratch)
         return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for the gradients", n->op->name, n->name ? n->name : "");
     for (int64_t b = 0; b < net.s.n_batch; b++)
-        sequence_run(&net, b, &trail, h, c, scratch, d);
+        AS_TRY(sequence_run(env, n, &net, b, &trail, h, c, scratch, d));
     for (int i = 0, at = 0; i < AS_LTC_N_IN && at < n->n_out; i++) {
         bool scale = net.s.implicit && through_pos(i);
         for (int64_t k = 0; d[i] && k < as_shape_count(&n->in[i].shape); k++)

@@ -286,11 +286,13 @@ static void swap(double **a, double **b)
 }
 
 /* One sequence in one direction; y is its [n_steps, n_hidden].  Leaves the last state in m. */
-static void sequence_run(const as_node_ctx *n, const as_cell *cell, const as_recurrent *r, int d, int64_t length, const as_view *x,
-                         const as_view *w, const as_view *weight, const as_view *y, room *m)
+static assay_status sequence_run(assay_env *env, const as_node_ctx *n, const as_cell *cell, const as_recurrent *r, int d,
+                                 int64_t length, const as_view *x, const as_view *w, const as_view *weight, const as_view *y,
+                                 room *m)
 {
     int64_t rows = cell->n_gates * r->n_hidden;
     for (int64_t t = 0; t < length; t++) {
+        AS_GO_ON(env, n);
         int64_t at = r->backward[d] ? length - 1 - t : t;
         as_view row = as_view_fix(x, &at, 1), result = as_view_fix(y, &at, 1);
         input_multiply(w, &row, m, rows, r->n_in);
@@ -317,6 +319,7 @@ static void sequence_run(const as_node_ctx *n, const as_cell *cell, const as_rec
         for (int64_t k = 0; k < r->n_hidden; k++)
             as_view_set(&result, k, 0.0);
     }
+    return ASSAY_OK;
 }
 
 static assay_status lengths_check(assay_env *env, const as_node_ctx *n, const as_recurrent *r, const as_view *lengths)
@@ -340,9 +343,10 @@ assay_status as_recurrent_eval(assay_env *env, const as_node_ctx *n, const as_ce
     /* From here on: x [batch, step, in], y [direction, batch, step, hidden], states [direction, batch, hidden]. */
     static const int x_order[3] = {1, 0, 2}, y_order[2][4] = {{1, 2, 0, 3}, {2, 0, 1, 3}},
                      state_order[2][3] = {{0, 1, 2}, {1, 0, 2}};
-    as_view x = r.batch_first ? in[X] : turned(&in[X], 3, x_order), y = turned(&out[0], 4, y_order[r.batch_first]);
-    int64_t rows = cell->n_gates * r.n_hidden;
-    for (int64_t d = 0; d < r.n_directions; d++) {
+    as_view      x = r.batch_first ? in[X] : turned(&in[X], 3, x_order), y = turned(&out[0], 4, y_order[r.batch_first]);
+    int64_t      rows = cell->n_gates * r.n_hidden;
+    assay_status status = ASSAY_OK;
+    for (int64_t d = 0; d < r.n_directions && status == ASSAY_OK; d++) {
         as_view w = as_view_fix(&in[W], &d, 1), weight = as_view_fix(&in[R], &d, 1);
         if (as_in_has(n, B)) {
             vector_load(&in[B], d * 2 * rows, rows, m.bias_w);
@@ -350,7 +354,7 @@ assay_status as_recurrent_eval(assay_env *env, const as_node_ctx *n, const as_ce
         }
         if (as_in_has(n, P))
             vector_load(&in[P], d * 3 * r.n_hidden, 3 * r.n_hidden, m.p);
-        for (int64_t b = 0; b < r.n_batch; b++) {
+        for (int64_t b = 0; b < r.n_batch && status == ASSAY_OK; b++) {
             int64_t at[2] = {d, b};
             double *state[2] = {m.h, m.c};
             int64_t length = as_in_has(n, LENGTHS) ? as_view_get_i64(&in[LENGTHS], b) : r.n_steps;
@@ -363,7 +367,7 @@ assay_status as_recurrent_eval(assay_env *env, const as_node_ctx *n, const as_ce
                 }
             }
             as_view one_x = as_view_fix(&x, &b, 1), one_y = as_view_fix(&y, at, 2);
-            sequence_run(n, cell, &r, (int)d, length, &one_x, &w, &weight, &one_y, &m);
+            status = sequence_run(env, n, cell, &r, (int)d, length, &one_x, &w, &weight, &one_y, &m);
             for (int s = 0; s < 2 && s + 1 < n->n_out; s++) {
                 as_view all = turned(&out[1 + s], 3, state_order[r.batch_first]), one = as_view_fix(&all, at, 2);
                 for (int64_t k = 0; k < r.n_hidden; k++)
@@ -372,5 +376,5 @@ assay_status as_recurrent_eval(assay_env *env, const as_node_ctx *n, const as_ce
         }
     }
     free(m.all);
-    return ASSAY_OK;
+    return status;
 }

@@ -42,6 +42,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         wide[k] = as_view_broadcast(&in[k], &out[0].shape);
     int64_t count = as_shape_count(&out[0].shape);
     for (int64_t i = 0; i < count; i++) {
+        AS_GO_ON(env, n);
         for (int k = 0; k < n->n_in; k++)
             x[k] = as_view_get(&wide[k], i);
         as_view_set(&out[0], i, as_chain_apply(&chain, x));

@@ -101,6 +101,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         c = as_view_broadcast(&in[2], &AS_SHAPE(p->m, p->n));
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++) {
+            AS_GO_ON(env, n);
             double sum = 0.0;
             for (int64_t k = 0; k < p->k; k++) {
                 double b = as_view_get(&in[1], p->flip_b ? j * p->k + k : k * p->n + j);

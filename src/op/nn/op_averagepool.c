@@ -47,6 +47,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
             as_view x = as_view_fix(&in[0], (int64_t[]){image, c}, 2), mean = as_view_fix(&out[0], (int64_t[]){image, c}, 2);
             AS_EACH3(o, w.out)
             {
+                AS_GO_ON(env, n);
                 double  sum = 0.0;
                 int64_t count = as_taps_count(&w, o, pads);
                 AS_EACH3(k, w.kernel)

@@ -68,7 +68,10 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         for (int64_t c = 0; c < x.dim[1]; c++) {
             as_view dy = as_view_fix(&in[0], (int64_t[]){image, c}, 2), dx = as_view_fix(&out[0], (int64_t[]){image, c}, 2);
             AS_EACH3(p, w.in)
-            as_view_put(&dx, p, element(&w, &dy, p, pads));
+            {
+                AS_GO_ON(env, n);
+                as_view_put(&dx, p, element(&w, &dy, p, pads));
+            }
         }
     return ASSAY_OK;
 }

@@ -53,7 +53,10 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         for (int64_t c = 0; c < s.w.dim[1]; c++) {
             as_view kernel = as_view_fix(&out[0], (int64_t[]){m, c}, 2);
             AS_EACH3(k, s.window.kernel)
-            as_view_put(&kernel, k, element(&s, &in[0], &in[1], m, c, k));
+            {
+                AS_GO_ON(env, n);
+                as_view_put(&kernel, k, element(&s, &in[0], &in[1], m, c, k));
+            }
         }
     return ASSAY_OK;
 }

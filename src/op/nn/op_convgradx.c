@@ -54,7 +54,10 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         for (int64_t c = 0; c < s.x.dim[1]; c++) {
             as_view plane = as_view_fix(&out[0], (int64_t[]){image, c}, 2);
             AS_EACH3(p, s.window.in)
-            as_view_put(&plane, p, element(&s, &in[0], &in[1], image, c, p));
+            {
+                AS_GO_ON(env, n);
+                as_view_put(&plane, p, element(&s, &in[0], &in[1], image, c, p));
+            }
         }
     return ASSAY_OK;
 }

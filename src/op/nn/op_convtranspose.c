@@ -57,7 +57,10 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
             as_view plane = as_view_fix(&out[0], (int64_t[]){image, m}, 2);
             double  bias = as_in_has(n, 2) ? as_view_get(&in[2], m) : 0.0;
             AS_EACH3(p, s.window.in)
-            as_view_put(&plane, p, element(&s, &in[0], &in[1], image, m, p) + bias);
+            {
+                AS_GO_ON(env, n);
+                as_view_put(&plane, p, element(&s, &in[0], &in[1], image, m, p) + bias);
+            }
         }
     return ASSAY_OK;
 }

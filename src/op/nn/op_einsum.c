@@ -197,6 +197,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         double   sum = 0.0;
         uint64_t whole = 0;
         do {
+            AS_GO_ON(env, n);
             double   product = 1.0;
             uint64_t bits = 1;
             for (int i = 0; i < n->n_in && !empty; i++) {

@@ -48,6 +48,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         c = as_view_broadcast(&in[2], &out[0].shape);
     for (int64_t i = 0; i < p.m; i++)
         for (int64_t j = 0; j < p.n; j++) {
+            AS_GO_ON(env, n);
             double sum = 0.0;
             for (int64_t k = 0; k < p.k; k++)
                 sum += as_view_at(&a, (int64_t[]){i, k}) * as_view_at(&b, (int64_t[]){k, j});

@@ -49,6 +49,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
             as_view x = as_view_fix(&in[0], (int64_t[]){image, c}, 2), norm = as_view_fix(&out[0], (int64_t[]){image, c}, 2);
             AS_EACH3(o, w.out)
             {
+                AS_GO_ON(env, n);
                 double sum = 0.0;
                 AS_EACH3(k, w.kernel)
                 if (as_tap_at(&w, o, k, at))

@@ -35,7 +35,6 @@ static as_cost cost(const as_node_ctx *n)
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
-    (void)env;
     const as_shape *x = &in[0].shape;
     int64_t         size = as_attr_int(n, "size", 1), before = (size - 1) / 2, after = size - 1 - before, index[AS_MAX_RANK] = {0};
     double          alpha = as_attr_float(n, "alpha", (double)1e-4f), beta = as_attr_float(n, "beta", 0.75),
@@ -43,6 +42,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     if (as_shape_count(x) == 0)
         return ASSAY_OK;
     do {
+        AS_GO_ON(env, n);
         int64_t c = index[1], last = c + after < x->dim[1] ? c + after : x->dim[1] - 1;
         double  sum = 0.0;
         for (index[1] = c > before ? c - before : 0; index[1] <= last; index[1]++)

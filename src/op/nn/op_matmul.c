@@ -109,8 +109,10 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     do {
         as_view one_a = as_view_fix(&a, index, batch.rank), one_b = as_view_fix(&b, index, batch.rank);
         for (int64_t i = 0; i < p.m; i++)
-            for (int64_t j = 0; j < p.n; j++, at++)
+            for (int64_t j = 0; j < p.n; j++, at++) {
+                AS_GO_ON(env, n);
                 (is_float ? element_real : element_whole)(&one_a, &one_b, &p, i, j, &out[0], at);
+            }
     } while (as_index_next(&batch, index));
     return ASSAY_OK;
 }

@@ -54,6 +54,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
             int64_t plane = (image * y.dim[1] + c) * n_plane, at = 0;
             AS_EACH3(o, w.out)
             {
+                AS_GO_ON(env, n);
                 double  max;
                 int64_t where = as_window_max(&w, &x, o, &max);
                 as_view_put(&best, o, max);

@@ -65,14 +65,15 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     if (!sums)
         return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for a plane of %lld sums", n->op->name,
                        n->name ? n->name : "", (long long)as_window_count(w.in));
-    for (int64_t image = 0; image < y.dim[0]; image++)
-        for (int64_t c = 0; c < y.dim[1]; c++) {
+    bool stop = false;
+    for (int64_t image = 0; image < y.dim[0] && !stop; image++)
+        for (int64_t c = 0; c < y.dim[1] && !(stop = env && as_cancelled(env)); c++) {
             int64_t at[2] = {image, c};
             as_view x = as_view_fix(&in[0], at, 2), dy = as_view_fix(&in[1], at, 2), dx = as_view_fix(&out[0], at, 2);
             plane_eval(&w, &x, &dy, sums, &dx);
         }
     free(sums);
-    return ASSAY_OK;
+    return stop ? as_op_stopped(env, n) : ASSAY_OK;
 }
 
 static const as_case cases[] = {

@@ -343,6 +343,10 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     for (int axis = 0; status == ASSAY_OK && count && axis < r.y.rank; axis++)
         status = taps_take(env, n, &r, axis, &in[ROI], &t[axis]);
     for (int64_t i = 0; status == ASSAY_OK && i < count; i++) {
+        if (env && as_cancelled(env)) {
+            status = as_op_stopped(env, n);
+            break;
+        }
         element(&r, &in[X], t, index, &out[0], i);
         as_index_next(&r.y, index);
     }

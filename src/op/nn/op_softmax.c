@@ -56,6 +56,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     int64_t  index[AS_MAX_RANK] = {0};
     lines.rank--;
     do {
+        AS_GO_ON(env, n);
         as_view line_x = as_view_fix(&x, index, lines.rank), line_y = as_view_fix(&y, index, lines.rank);
         line_eval(&line_x, &line_y, x.shape.dim[lines.rank]);
     } while (as_index_next(&lines, index));

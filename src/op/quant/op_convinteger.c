@@ -36,6 +36,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     AS_TRY(as_conv_read(env, n, &n->in[0].shape, &n->in[1].shape, &s));
     int64_t index[AS_MAX_RANK] = {0}, count = as_shape_count(&s.y);
     for (int64_t i = 0; i < count; i++) { /* after the spatial axes the index is 0 */
+        AS_GO_ON(env, n);
         int64_t sum = as_qconv_sum(&s, &in[0], as_quant_zero(n, in, 2, 0), &in[1], as_quant_zero(n, in, 3, index[1]), index[0],
                                    index[1], &index[2]);
         as_view_set_i64(&out[0], i, as_int_wrap(AS_I32, (uint64_t)sum));

@@ -40,6 +40,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     }
     int64_t index[AS_MAX_RANK] = {0}, count = as_shape_count(&out[0].shape);
     for (int64_t i = 0; i < count; i++) { /* the axes that are not in the result have size 1, so the order is the same */
+        AS_GO_ON(env, n);
         as_view_set_i64(&out[0], i, as_int_wrap(AS_I32, (uint64_t)as_qmatmul_sum(&p, &v[0], &zero[0], &v[1], &zero[1], index)));
         as_index_next(&p.y, index);
     }

@@ -48,6 +48,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     AS_TRY(as_conv_read(env, n, &n->in[X].shape, &n->in[W].shape, &s));
     int64_t index[AS_MAX_RANK] = {0}, count = as_shape_count(&s.y);
     for (int64_t i = 0; i < count; i++) {
+        AS_GO_ON(env, n);
         int64_t m = index[1];
         int64_t sum = as_qconv_sum(&s, &in[X], as_quant_zero(n, in, X_ZERO, 0), &in[W], as_quant_zero(n, in, W_ZERO, m), index[0],
                                    m, &index[2]);

@@ -50,6 +50,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     as_dtype dtype = in[A_SCALE].dtype;
     int64_t  index[AS_MAX_RANK] = {0}, count = as_shape_count(&out[0].shape);
     for (int64_t i = 0; i < count; i++) {
+        AS_GO_ON(env, n);
         int64_t sum = as_int_wrap(AS_I32, (uint64_t)as_qmatmul_sum(&p, &a, &a_zero, &b, &b_zero, index));
         /* In steps of the scales' own type, because every implementation's multiplier has it: a tie there must be a tie here
          * too. */

@@ -55,6 +55,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     as_shape lines = in[0].shape;
     lines.dim[axis] = 1;
     do {
+        AS_GO_ON(env, n);
         as_view from = as_view_fix(&x, index, rank), to = as_view_fix(&y, index, rank);
         from.shape = to.shape = AS_SHAPE(length);
         from.stride[0] = x.stride[axis];

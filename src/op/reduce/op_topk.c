@@ -71,6 +71,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         for (int i = 0; i < rank; i++)
             to[i] = index[i];
         for (to[axis] = 0; to[axis] < k; to[axis]++) {
+            AS_GO_ON(env, n);
             last = best_after(&line, last, largest);
             as_view from = as_view_nth(&line, last);
             if (out[0].data) {

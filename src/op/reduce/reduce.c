@@ -170,6 +170,7 @@ assay_status as_reduce_eval(assay_env *env, const as_node_ctx *n, const as_view 
     as_terms t = {.x = as_view_bits(&turned), .dtype = in[0].dtype};
     t.count = count ? as_shape_count(&turned.shape) / count : 0;
     for (int64_t i = 0; i < count; i++, t.first += t.count) {
+        AS_GO_ON(env, n);
         if (is_float)
             as_view_set(&y, i, real(&t));
         else

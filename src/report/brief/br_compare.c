@@ -341,6 +341,34 @@ void as_brief_layers_add(as_brief *b, const assay_facts *f, int duel, int max)
         max);
 }
 
+/* --- Rates ------------------------------------------------------------------------------------------------------ */
+
+bool as_brief_rates_add(as_brief *b, const assay_facts *f)
+{
+    const as_table *t = as_facts_table_find(f, "compare", "rates");
+    const char     *metric = as_facts_note_find(f, "compare.metric");
+    if (!t || !metric || as_column_find(t, metric) < 0)
+        return false;
+    bool            many = t->n_rows > 1 && strcmp(as_words_at(t, 0, "case"), as_words_at(t, t->n_rows - 1, "case"));
+    int             shown = t->n_rows > MAX_CANDIDATES + 1 ? MAX_CANDIDATES : t->n_rows;
+    const char     *columns[] = {"Per second", t->columns[as_column_find(t, metric)].label, "of limit", "limited by", NULL};
+    as_brief_table *table = as_brief_table_add(b, columns);
+    if (!table)
+        return false;
+    table->left[3] = true;
+    for (int i = 0; i < shown; i++) {
+        const char   *name = as_words_at(t, i, "name");
+        as_brief_row *row = as_brief_row_add(b, table, many ? as_brief_say(b, "%s, %s", as_words_at(t, i, "case"), name) : name);
+        const assay_metric *share = metric_at(t, i, "of_limit"), *rate = metric_at(t, i, metric);
+        row->cells[1] = rate ? as_brief_value(b, rate) : "-";
+        row->cells[2] = share ? as_brief_percent(b, share->value) : "-";
+        row->cells[3] = as_words_at(t, i, "bound");
+    }
+    if (shown < t->n_rows)
+        as_brief_row_add(b, table, as_brief_say(b, "%d others", t->n_rows - shown))->role = AS_CHART_MUTED;
+    return true;
+}
+
 /* --- Trust, and the whole --------------------------------------------------------------------------------------- */
 
 void as_brief_compare_end(as_brief *b, const assay_facts *f)
@@ -378,7 +406,8 @@ static void make(as_brief *b, const assay_facts *f)
     else if (t->n_rows > 2)
         many_say(b, t, f);
     candidates_add(b, t, as_brief_per_item(f));
-    as_brief_layers_add(b, f, told_pair(t), t->n_rows > 5 ? 3 : MAX_LAYERS);
+    if (!as_brief_rates_add(b, f))
+        as_brief_layers_add(b, f, told_pair(t), t->n_rows > 5 ? 3 : MAX_LAYERS);
     as_brief_compare_end(b, f);
 }
 

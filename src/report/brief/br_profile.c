@@ -265,6 +265,7 @@ static void make(as_brief *b, const assay_facts *f)
     checks_add(b, f);
     as_brief_hint_add(b, "--report detailed", "everything");
     as_brief_hint_add(b, "--html FILE", "page");
+    as_brief_hint_add(b, "--perfetto FILE", "trace");
     as_brief_hint_add(b, "--json FILE", "every number");
 }
 

@@ -5,7 +5,7 @@
 #include "report/brief.h"
 #include "report/pick.h"
 
-enum { MAX_FUNCTIONS = 8, MAX_WAITS = 3, NAME_COLUMNS = 40 };
+enum { MAX_FUNCTIONS = 8, MAX_WAITS = 3, NAME_COLUMNS = 36 };
 #define MUCH_WAITING 0.05 /* of the time */
 
 static bool fits(const assay_facts *f) { return as_facts_group_find(f, "record"); }
@@ -40,11 +40,14 @@ static void times_add(as_brief *b, const assay_facts *f)
                                          threads && threads->value > 1 ? "threads" : "thread"));
 }
 
+/* The library stands behind the name where there is room: "memcpy (libc)"; the detailed report has it in full. */
 static const char *function_name(as_brief *b, const as_table *t, int row)
 {
     const char *object = as_words_at(t, row, "object"), *name = as_words_at(t, row, "function");
-    return strcmp(object, "-") ? as_brief_say(b, "%.*s  (%s)", NAME_COLUMNS, name, object)
-                               : as_brief_say(b, "%.*s", NAME_COLUMNS, name);
+    const char *suffix = strstr(object, ".so");
+    size_t      n = suffix ? (size_t)(suffix - object) : strlen(object);
+    bool        shown = *object && strcmp(object, "-") && strlen(name) + n + 3 <= NAME_COLUMNS;
+    return shown ? as_brief_say(b, "%s (%.*s)", name, (int)n, object) : as_brief_say(b, "%s", name);
 }
 
 /* "48.1 to 51.0": the error of sampling. */

@@ -138,7 +138,8 @@ static void make(as_brief *b, const assay_facts *f)
     as_brief_compare_title(b, f);
     headline_make(b, f);
     grid_add(b, f);
-    as_brief_layers_add(b, f, -1, MAX_LAYERS);
+    if (!as_brief_rates_add(b, f))
+        as_brief_layers_add(b, f, -1, MAX_LAYERS);
     as_brief_compare_end(b, f);
 }
 

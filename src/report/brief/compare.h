@@ -26,6 +26,8 @@ void as_brief_diff_add(as_brief *b, const as_table *t, const char *caption, int 
 void as_brief_layers_add(as_brief *b, const assay_facts *f, int duel, int max);
 
 void as_brief_compare_title(as_brief *b, const assay_facts *f);
+/* What each candidate did per second, where the reader asked for it; false: he did not, or it is not known. */
+bool as_brief_rates_add(as_brief *b, const assay_facts *f);
 void as_brief_compare_end(as_brief *b, const assay_facts *f); /* checks and hints */
 
 #endif

@@ -48,6 +48,23 @@ static void rounds_add(as_doc *d, const assay_facts *f, const as_table *t, int r
                                 .extra = extra});
 }
 
+/* Candidates that differ in their batch: one line over it. */
+static void rate_chart(as_doc *d, const assay_facts *f, const char *key, const char *title)
+{
+    const as_series *s = as_facts_series_find(f, "compare", key);
+    if (!s || !s->x)
+        return;
+    as_chart_series line = as_pick_series(s);
+    as_doc_chart(d, &(as_chart){.kind = "sweep",
+                                .group = "compare",
+                                .title = title,
+                                .caption = title,
+                                .x = {.label = "batch size", .unit = "1", .log = true},
+                                .y = {{.label = s->label, .unit = s->y_unit, .log = true}},
+                                .series = &line,
+                                .n_series = 1});
+}
+
 /* With many comparisons, those without a difference get no chart. */
 static bool is_shown(const as_table *t, int row) { return t->n_rows <= FEW || strcmp(as_words_at(t, row, "verdict"), "same"); }
 
@@ -67,6 +84,9 @@ static void write_section(as_doc *d, const assay_facts *f)
                               ? "Change of time with its interval; the band is the margin"
                               : "Change of the time per item with its interval; the band is the margin");
         as_pick_table(d, f, "compare", "duels");
+        rate_chart(d, f, "rates.bandwidth", "Bandwidth over the batch size");
+        rate_chart(d, f, "rates.tflops", "Work rate over the batch size");
+        as_pick_table(d, f, "compare", "rates");
     }
     d->detail = true;
     for (int i = 0; i < t->n_rows && n_shown < MAX_PICTURES; i++) {

@@ -36,7 +36,6 @@ static void write_section(as_doc *d, const assay_facts *f)
     chart_add(d, t, "flop_rate", "flop_limit", "flop/s", "Work rate by device");
     chart_add(d, t, "byte_rate", "byte_limit", "byte/s", "Byte rate by device; caches may serve more than main memory can");
     chart_add(d, t, "utilisation", NULL, "ratio", "Share of the run's time by device");
-    as_pick_table(d, f, "devices", "rates");
 }
 
 const as_section as_sec_devicechart = {.name = "devicechart", .order = 24, .write = write_section, .part = AS_PART_DEVICES};

@@ -156,6 +156,20 @@ static void frames_make(as_doc *d, const assay_facts *f, const as_table *t, fram
     all->n = at > 0 ? all->n : 0;
 }
 
+/* Its boxes would have no length: why, in the words of the first step that has no time. */
+static void no_flame_say(as_doc *d, const as_table *t)
+{
+    int column = as_column_find(t, "time");
+    for (int i = 0; column >= 0 && i < t->n_rows; i++) {
+        const as_cell *c = as_cell_at(t, i, column);
+        if (!is_set_up(t, i) && c && !c->text && !as_metric_has(&c->metric) && c->metric.reason) {
+            as_doc_text(d, "There is no flame graph, because the steps have no times: %s.", c->metric.reason);
+            return;
+        }
+    }
+    as_doc_text(d, "There is no flame graph, because the steps have no times.");
+}
+
 static void flame_add(as_doc *d, const assay_facts *f, const as_table *t)
 {
     size_t room = (size_t)t->n_rows * 2 + 1;
@@ -173,6 +187,10 @@ static void flame_add(as_doc *d, const assay_facts *f, const as_table *t)
         return;
     }
     frames_make(d, f, t, &all);
+    if (!all.n) {
+        no_flame_say(d, t);
+        return;
+    }
     as_chart_series series = {
         .n = all.n, .x = all.from, .x_end = all.to, .y = all.depth, .names = all.names, .details = all.details};
     as_doc_chart(d, &(as_chart){.kind = "flame",

@@ -16,6 +16,7 @@ typedef struct as_page {
     size_t             run, n_runs; /* index and number of runs */
     const as_doc      *doc;         /* of this run, and its facts: what a sentence may link to */
     const assay_facts *facts;
+    const as_block    *block;  /* that is written now */
     bool               failed; /* memory ran out */
 } as_page;
 

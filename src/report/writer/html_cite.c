@@ -37,26 +37,29 @@ static const as_fact *fact_find(const assay_facts *f, const char *key, size_t n)
 
 /* --- Rows of tables ----------------------------------------------------------------------------------------------- */
 
+/* The first block that shows the table row by row; NULL: none does. */
+static const as_block *table_block(const as_doc *d, const as_table *t)
+{
+    for (int i = 0; d && i < d->n_blocks; i++) {
+        const as_block *b = &d->blocks[i];
+        if (b->kind == AS_BLOCK_TABLE && (b->table == t || (b->of == t && b->table->n_rows == t->n_rows)))
+            return b;
+    }
+    return NULL;
+}
+
 const char *as_page_table_key(as_page *p, const as_table *shown, const as_table *of)
 {
     const as_table *t = of ? of : shown;
     if (t->n_rows != shown->n_rows)
         return NULL; /* folded: its rows are sums */
+    if (p->doc && table_block(p->doc, t) != p->block)
+        return NULL; /* each id is there once: where the table is shown first */
     for (int i = 0; p->facts && i < p->facts->n_groups; i++)
         for (int k = 0; k < p->facts->groups[i].n_tables; k++)
             if (&p->facts->groups[i].tables[k] == t)
                 return as_arena_printf(&p->arena, "%s-%s", p->facts->groups[i].key, t->key);
     return NULL;
-}
-
-static bool table_is_shown(const as_doc *d, const as_table *t)
-{
-    for (int i = 0; d && i < d->n_blocks; i++) {
-        const as_block *b = &d->blocks[i];
-        if (b->kind == AS_BLOCK_TABLE && (b->table == t || (b->of == t && b->table->n_rows == t->n_rows)))
-            return true;
-    }
-    return false;
 }
 
 /* "layers.steps#3": the group up to the first point, the table's key up to the sign. */
@@ -70,7 +73,7 @@ static bool row_is_shown(as_page *p, const char *cite, size_t n, const char **id
                *key = as_arena_text_n(arena, dot + 1, (size_t)(sign - dot - 1));
     const as_table *t = group && key ? as_facts_table_find(p->facts, group, key) : NULL;
     long            row = strtol(sign + 1, NULL, 10);
-    if (!t || row < 0 || row >= t->n_rows || row >= AS_CITED_ROWS || !table_is_shown(p->doc, t))
+    if (!t || row < 0 || row >= t->n_rows || row >= AS_CITED_ROWS || !table_block(p->doc, t))
         return false;
     const char *name = as_cell_words(as_cell_at(t, (int)row, 0)), *said = as_words_at(t, (int)row, "text");
     *id = as_arena_printf(arena, "t-%s-%s-%ld", group, key, row);

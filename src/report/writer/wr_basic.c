@@ -318,6 +318,25 @@ static void print_hints(screen *s, const as_brief *b)
     fputc('\n', s->file);
 }
 
+/* "mlp-small: Latency 47.5 ms (46.9 to 48.2), p95 51 ms": asides are parted by three spaces. */
+static void print_line(const as_brief *b, FILE *file)
+{
+    if (b->headline) {
+        fprintf(file, "%s\n", b->headline);
+        return;
+    }
+    const as_brief_number *n = &b->numbers[0];
+    fprintf(file, "%s: %s %s", b->title, n->label, n->value);
+    for (const char *at = n->aside; at && *at;) {
+        size_t length = strcspn(at, " "), gap;
+        while (at[length] && (gap = strspn(at + length, " ")) < 3)
+            length += gap + strcspn(at + length + gap, " ");
+        fprintf(file, "%s%.*s", at == n->aside && *at == '(' ? " " : ", ", (int)length, at);
+        at += length + strspn(at + length, " ");
+    }
+    fputc('\n', file);
+}
+
 bool as_brief_print(const as_brief *b, const as_brief_settings *settings, FILE *file)
 {
     int    width = settings->width ? settings->width : AS_BRIEF_WIDTH;
@@ -326,6 +345,10 @@ bool as_brief_print(const as_brief *b, const as_brief_settings *settings, FILE *
                          : width > MAX_WIDTH ? MAX_WIDTH
                                              : width,
                 .colour = settings->colour};
+    if (settings->one_line && (b->headline || b->n_numbers)) {
+        print_line(b, file);
+        return true;
+    }
     print_title(&s, b);
     print_headline(&s, b);
     print_numbers(&s, b);
@@ -339,7 +362,8 @@ bool as_brief_print(const as_brief *b, const as_brief_settings *settings, FILE *
     }
     print_tries(&s, b);
     print_trust(&s, b);
-    print_hints(&s, b);
+    if (!settings->one_line)
+        print_hints(&s, b);
     as_arena_drop(&s.arena);
     return true;
 }
@@ -363,7 +387,7 @@ static assay_status write_brief(assay_env *env, const as_doc *const *docs, const
         if (i)
             fputs("\n\n", file);
         if (as_brief_make(&b, facts[i]))
-            as_brief_print(&b, &(as_brief_settings){.colour = s->colour, .width = s->width}, file);
+            as_brief_print(&b, &(as_brief_settings){.colour = s->colour, .width = s->width, .one_line = s->one_line}, file);
         else if (b.failed)
             status = as_fail(env, ASSAY_NO_MEMORY, "report: no memory for the basic report of run %zu of %zu", i + 1, n);
         else

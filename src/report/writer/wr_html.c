@@ -111,6 +111,7 @@ static void (*const writers[])(as_page *, const as_block *) = {
 
 static void block_write(as_page *p, const as_block *b)
 {
+    p->block = b;
     if ((unsigned)b->kind < AS_COUNT(writers) && writers[b->kind])
         writers[b->kind](p, b);
     as_arena_drop(&p->arena);

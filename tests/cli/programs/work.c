@@ -17,15 +17,15 @@
 #include <unistd.h>
 
 /* Counted work: each step needs the one before it, so all functions run the same instructions at the same speed. */
-#define WORK(name)                                            \
-    __attribute__((noinline)) unsigned name(unsigned n)       \
-    {                                                         \
-        unsigned x = n | 1;                                   \
-        for (unsigned i = 0; i < n; i++) {                    \
-            x = x * 1664525u + 1013904223u;                   \
-            __asm__ volatile("" : "+r"(x));                   \
-        }                                                     \
-        return x;                                             \
+#define WORK(name)                                      \
+    __attribute__((noinline)) unsigned name(unsigned n) \
+    {                                                   \
+        unsigned x = n | 1;                             \
+        for (unsigned i = 0; i < n; i++) {              \
+            x = x * 1664525u + 1013904223u;             \
+            __asm__ volatile("" : "+r"(x));             \
+        }                                               \
+        return x;                                       \
     }
 WORK(half_of_it)
 WORK(third_part)

@@ -1,6 +1,6 @@
 /* wiring_picture.h - a picture of a wiring: layers from left to right, sensory, inter, command, motor. */
-#ifndef AS_CLI_WIRING_PICTURE_H
-#define AS_CLI_WIRING_PICTURE_H
+#ifndef AS_LAB_WIRING_PICTURE_H
+#define AS_LAB_WIRING_PICTURE_H
 
 #include <stdio.h>
 

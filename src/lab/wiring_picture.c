@@ -3,7 +3,7 @@
  * Excitatory synapses are blue and end in an arrow, inhibitory ones are orange and end in a bar, as physiologists draw them: the
  * picture can be read without colours.  A neuron and its outgoing synapses are one group, so that pointing at the neuron shows
  * only its synapses. */
-#include "cli/wiring_picture.h"
+#include "lab/wiring_picture.h"
 
 #include <math.h>
 #include <string.h>
