@@ -110,9 +110,12 @@ same_case() { # command...: its output with and without, on both streams
     [ "$(tail -c +$(($(wc -c <plain.out) + 1)) with.out | wc -l)" -le 1 ] || return 1
     [ ! -s plain.err ] || grep -qFf plain.err with.err
 }
-t "the output of python3 is what it was" same_case /usr/bin/env python3 -c 'import json, sys
+cat >script.py <<'P'
+import json, sys
 d = [{"a%d" % i: [i] * 10} for i in range(500)]
-print(len(json.dumps(d)), file=sys.stdout); print("also this", file=sys.stderr)'
+print(len(json.dumps(d)), file=sys.stdout); print("also this", file=sys.stderr)
+P
+t "the output of python3 is what it was" same_case /usr/bin/env python3 script.py
 t "the output of git is what it was" same_case git --version
 t "the output of a pipeline of a shell is what it was" same_case sh -c 'seq 2000 | sort -n -r | head -3; exit 3'
 t "the exit code of the program is in the record" of known exit_code 7
