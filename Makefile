@@ -81,6 +81,9 @@ SONAME   := libassay.so.$(firstword $(subst ., ,$(VERSION)))
 SO_FLAGS := -shared -Wl,-soname,$(SONAME)
 endif
 LINK     := $(COMPILER) $(SANFLAGS) $(LDFLAGS)
+# Loaded into other people's programs (LD_PRELOAD): nothing of ours but src/record/share.h, no sanitiser, always optimised.
+PRELOAD  := $(if $(filter linux-x86_64 linux-aarch64,$(OS)-$(ARCH)),libassay-preload.so)
+PRELOAD_SRC := $(sort $(wildcard preload/*.c))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o $(BUILD)/gen/page.o $(BUILD)/gen/profiles.o $(BUILD)/gen/glossary.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/verbs.o
@@ -88,7 +91,7 @@ TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
 $(shell mkdir -p $(sort $(dir $(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ))) $(BUILD)/bench)
 
 .PHONY: all run test test-unit test-arm fuzz bench bench-load install install-files uninstall clean setup arrows
-all: build/assay build/libassay.a build/$(SHARED)
+all: build/assay build/libassay.a build/$(SHARED) $(PRELOAD:%=$(BUILD)/%)
 
 # Links to what was asked for last: another compiler's build may be the newer file.
 LINKS := build/assay build/libassay.a build/$(SHARED)
@@ -104,6 +107,9 @@ $(BUILD)/libassay.a: $(LIB_OBJ)
 $(BUILD)/$(SHARED): $(LIB_OBJ)
 	@$(LINK) $(SO_FLAGS) -o $@ $(LIB_OBJ) $(LIBS)
 	@ln -sf $(SHARED) $(BUILD)/$(SONAME)
+$(BUILD)/libassay-preload.so: $(PRELOAD_SRC) preload/preload.h src/record/share.h Makefile
+	@$(COMPILER) -std=gnu11 -O2 -g -fPIC -shared -fvisibility=hidden -ftls-model=initial-exec -fasynchronous-unwind-tables $(WARN) \
+	    -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS) -Isrc -I. $(LDFLAGS) -Wl,-soname,libassay-preload.so -o $@ $(PRELOAD_SRC) -lpthread -ldl
 $(BUILD)/run-tests: $(TEST_OBJ) $(BUILD)/libassay.a
 	@echo "  link $@"
 	@$(LINK) $(WRAP) -o $@ $(TEST_OBJ) $(BUILD)/libassay.a $(LIBS)
@@ -176,7 +182,7 @@ test:
 	@BUILD=$(BUILD) tools/test $(FILTER)
 
 .PHONY: test-build
-test-build: $(BUILD)/run-tests $(BUILD)/assay
+test-build: $(BUILD)/run-tests $(BUILD)/assay $(PRELOAD:%=$(BUILD)/%)
 test-unit: $(BUILD)/run-tests
 	@$(EMULATOR) $(BUILD)/run-tests $(TEST_FLAGS) $(FILTER)
 
@@ -253,6 +259,7 @@ install-files:
 	install -m 755 $(BUILD)/assay $(TO)/bin/assay
 	install -m 644 $(BUILD)/libassay.a $(TO)/lib/libassay.a
 	install -m 755 $(BUILD)/$(SHARED) $(TO)/lib/$(SONAME)
+	$(if $(PRELOAD),install -d $(TO)/lib/assay && install -m 644 $(BUILD)/$(PRELOAD) $(TO)/lib/assay/ && $(CROSS)strip -S -x $(TO)/lib/assay/$(PRELOAD))
 	$(CROSS)strip $(TO)/bin/assay
 	$(CROSS)strip -S $(TO)/lib/libassay.a
 	$(CROSS)strip -S -x $(TO)/lib/$(SONAME)
@@ -266,9 +273,10 @@ install-files:
 	    printf 'Requires.private: %s\nLibs: -L$${libdir} -lassay\nLibs.private: %s\nCflags: -I$${includedir}\n' \
 	    '$(PACKAGES)' '$(SYS_LIBS)'; } >$(TO)/lib/pkgconfig/assay.pc
 uninstall:
-	rm -f $(TO)/bin/assay $(addprefix $(TO)/lib/,libassay.a $(SONAME) $(SHARED) pkgconfig/assay.pc) \
+	rm -f $(TO)/bin/assay $(addprefix $(TO)/lib/,libassay.a $(SONAME) $(SHARED) pkgconfig/assay.pc $(PRELOAD:%=assay/%)) \
 	    $(addprefix $(TO)/include/,assay.h assay_arm.h) $(addprefix $(TO)/share/man/man1/,$(notdir $(MAN))) $(addprefix $(TO)/,$(WORDS)) \
 	    $(addprefix $(TO)/share/assay/profiles/,$(notdir $(PROFILES)))
+	$(if $(PRELOAD),-rmdir $(TO)/lib/assay 2>/dev/null || true)
 
 .PHONY: deb
 deb:

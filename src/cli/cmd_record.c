@@ -21,6 +21,7 @@ const as_verb as_cmd_record = {
         "Samples the stacks of all threads of a program and of the programs that it starts, or of one that runs already (-p PID), and\n"
         "reports which functions take the time, who calls them, and how long the program waits.  The program is not changed; its output\n"
         "goes where it always goes.  Where the kernel forbids sampling, assay says why and uses timers inside of the program instead.\n"
+        "--memory reports what the program allocates instead: peak, owners, leaks.\n"
         "Programs without frame pointers need --call-graph dwarf for whole call trees; the report says when stacks are cut short.\n"
         "Exit codes: 0 recorded, whatever the exit code of the program, 2 bad input or no such command, 5 could not be recorded, or the\n"
         "record is partial because it was stopped or the program was ended by a signal.",

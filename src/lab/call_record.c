@@ -36,8 +36,8 @@ assay_status assay_record(assay_env *env, const char *const *argv, const assay_o
         status = as_lab_keep(env, &store, "record", trace->name, records, 1, facts, &id);
     }
     if (status == ASSAY_OK && trace->state != AS_TRACE_COMPLETE)
-        status = as_fail(env, as_cancelled(env) ? ASSAY_CANCELLED : ASSAY_DEVICE, "record: %s; the %zu samples until then are kept",
-                         trace->reason, trace->n_looks);
+        status = as_fail(env, as_cancelled(env) ? ASSAY_CANCELLED : ASSAY_DEVICE, "record: %s; the %zu %s until then are kept",
+                         trace->reason, s.memory ? trace->n_memory_events : trace->n_looks, s.memory ? "events" : "samples");
     if (facts)
         facts->record = trace; /* the caller may want to export it */
     else

@@ -21,7 +21,7 @@
 #define AS_DEVICES_KEYS  "measure", "device", "threads", "require"
 #define AS_SELFTEST_KEYS "stats", "full", "cells", "seed", "state"
 #define AS_NOISE_KEYS    "seed", "budget", "store"
-#define AS_RECORD_KEYS   "pid", "rate", "call-graph", "time", "trace", "store"
+#define AS_RECORD_KEYS   "pid", "memory", "rate", "call-graph", "time", "trace", "store"
 #define AS_STREAM_KEYS   AS_PLAN_KEYS, "stream", "state-out", "rate", "deadline", "format"
 /* clang-format on */
 #define AS_NOISE_BUDGET "12s" /* of assay_noise(), all trials together */

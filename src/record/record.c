@@ -28,6 +28,7 @@ static const uint64_t OWN_NS = 200000000, ASKED_NS = 3000000000;
 assay_status as_record_settings_read(assay_env *env, const assay_options *options, as_record_settings *out)
 {
     static const as_option_member members[] = {AS_MEMBER(as_record_settings, I64, "pid", pid),
+                                               AS_MEMBER(as_record_settings, BOOL, "memory", memory),
                                                AS_MEMBER(as_record_settings, CHOICE, "call-graph", call_graph),
                                                AS_MEMBER(as_record_settings, TEXT, "trace", trace_path),
                                                {.key = NULL}};
@@ -225,9 +226,9 @@ static bool describe(as_recording *r, const choice *c)
            as_trace_add_note(t, "record.recorder", "%s", c->kind->name) &&
            (!c->others.length || as_trace_add_note(t, "record.not_had", "%s", c->others.data)) &&
            as_trace_add_note(t, "record.stacks_by", "%s",
-                             s->call_graph == AS_CALL_GRAPH_DWARF ? "unwind tables" : "frame pointers") &&
+                             c->kind->by_tables || s->call_graph == AS_CALL_GRAPH_DWARF ? "unwind tables" : "frame pointers") &&
            as_trace_add_note(t, "clock.name", "monotonic") &&
-           as_trace_add_metric(t, &(as_trace_metric){.name = AS_RECORD_RATE, .unit = "1/s", .value = s->rate});
+           (s->memory || as_trace_add_metric(t, &(as_trace_metric){.name = AS_RECORD_RATE, .unit = "1/s", .value = s->rate}));
 }
 
 static bool metric_add(assay_trace *t, const char *name, const char *unit, double value)

@@ -54,8 +54,9 @@ typedef struct as_recording {
 typedef struct as_record_kind {
     const char *name; /* "perf" */
     unsigned    gives;
-    int         rank;     /* the highest that is available is taken */
-    bool        attaches; /* can record a program that runs already */
+    int         rank;      /* the highest that is available is taken */
+    bool        attaches;  /* can record a program that runs already */
+    bool        by_tables; /* finds callers by unwind tables, whatever is asked for */
     /* Can it work here?  Tries it, and does not only look.  False: `why` gets the cause and the remedy, one sentence without a full stop. */
     bool (*probe)(assay_env *env, const as_record_settings *s, char why[AS_RECORD_WHY]);
     /* Before the program is started: as_record_variable() for its environment, files that it will write to.  NULL: nothing to prepare.

@@ -234,3 +234,11 @@ bool as_trace_add_stack_total(assay_trace *t, const as_stack_total *total)
     t->stack_totals[t->n_stack_totals++] = *total;
     return true;
 }
+
+bool as_trace_add_memory_site(assay_trace *t, const as_memory_site *site)
+{
+    if (!GROW(t, memory_sites))
+        return false;
+    t->memory_sites[t->n_memory_sites++] = *site;
+    return true;
+}

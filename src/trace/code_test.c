@@ -38,6 +38,16 @@ static assay_trace *code_trace(assay_env *env)
         t,
         &(as_memory_event){
             .ticks = 7, .took_ticks = 9, .id = 0xabc, .bytes = 4096, .stack = AS_NO_STACK, .kind = AS_MEMORY_TRANSFER, .to = 1}));
+    expect(as_trace_add_memory_site(t, &(as_memory_site){.ticks = 8,
+                                                         .live_bytes = 100,
+                                                         .peak_bytes = 300,
+                                                         .largest_bytes = 400,
+                                                         .allocs = 6,
+                                                         .frees = 5,
+                                                         .bytes = UINT64_MAX,
+                                                         .temporary = 2,
+                                                         .stack = 1}));
+    expect(as_trace_add_memory_site(t, &(as_memory_site){.ticks = 9, .stack = AS_NO_STACK}));
     expect(as_trace_reserve(t, 1, 0, 0, 0));
     expect(as_trace_add_span(t, &(as_span){.begin_ticks = 1, .end_ticks = 9, .step = 1, .kind = AS_SPAN_USER}));
     expect(as_trace_add_stack_total(
@@ -111,6 +121,8 @@ static void expect_same_code(const assay_trace *a, const assay_trace *b)
     expect_eq(a->n_stack_totals, b->n_stack_totals);
     expect(!memcmp(a->stack_totals, b->stack_totals, a->n_stack_totals * sizeof *a->stack_totals));
     expect_eq(b->subject, AS_OF_SESSION);
+    expect_eq(a->n_memory_sites, b->n_memory_sites);
+    expect(!memcmp(a->memory_sites, b->memory_sites, a->n_memory_sites * sizeof *a->memory_sites));
     expect_eq(b->spans[0].kind, AS_SPAN_USER);
     expect(b->looks_lost == 3 && b->memory_events_lost == 4 && b->look_period_ns == 1e6);
 }
@@ -185,6 +197,12 @@ Test(code, what_refers_to_nothing_is_not_written)
     t = code_trace(env);
     t->memory_events[0].stack = 2;
     refused(env, t, "its stack is 2, but the trace has 2");
+    t = code_trace(env);
+    t->memory_sites[0].stack = 2;
+    refused(env, t, "its stack is 2, but the trace has 2");
+    t = code_trace(env);
+    t->memory_sites[0].frees = 7;
+    refused(env, t, "7 blocks of 6 are gone");
     t = code_trace(env);
     t->frames[1].context = 1;
     refused(env, t, "its context is 1, but the trace has 1");

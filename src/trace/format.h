@@ -34,6 +34,7 @@ enum {
     AS_LOOK_BYTES = 24,
     AS_STACK_TOTAL_BYTES = 64,
     AS_MEMORY_EVENT_BYTES = 48,
+    AS_MEMORY_SITE_BYTES = 72,
     AS_PROGRESS_BYTES = 8,
     AS_STAGE_BYTES = 24,
     AS_TRACE_MAX_ARMS = 1024,
@@ -133,6 +134,7 @@ bool as_trace_stack_ok(const assay_trace *t, const as_trace_stack *stack, size_t
 bool as_look_ok(const assay_trace *t, const as_stack_sample *look, char why[AS_FAULT_BYTES]);
 bool as_stack_total_ok(const assay_trace *t, const as_stack_total *total, char why[AS_FAULT_BYTES]);
 bool as_memory_event_ok(const assay_trace *t, const as_memory_event *event, char why[AS_FAULT_BYTES]);
+bool as_memory_site_ok(const assay_trace *t, const as_memory_site *s, char why[AS_FAULT_BYTES]);
 bool as_trace_step_ok(const as_trace_step *step, size_t index, char why[AS_FAULT_BYTES]);
 bool as_trace_buffer_ok(const assay_trace *t, const as_trace_buffer *buffer, char why[AS_FAULT_BYTES]);
 bool as_trace_sensor_ok(const as_trace_sensor *sensor, char why[AS_FAULT_BYTES]);
@@ -182,7 +184,7 @@ struct as_trace_follow {
 
     /* How many there were, kept or not. */
     struct {
-        uint64_t spans, samples, warmup, readings, metrics, marks, looks, memory_events;
+        uint64_t spans, samples, warmup, readings, metrics, marks, looks, memory_events, memory_sites;
     } n;
     as_turns_seen  turns;
     uint32_t       kept_before; /* spans of this run and later ones are folded */

@@ -110,6 +110,7 @@ void assay_trace_free(assay_trace *t)
     free(t->looks);
     free(t->stack_totals);
     free(t->memory_events);
+    free(t->memory_sites);
     free(t->frame_index.slots);
     free(t->stack_index.slots);
     as_arena_drop(&t->arena);

@@ -284,6 +284,8 @@ typedef struct as_trace_roof {
 #define AS_RECORD_TABLES    "record.tables"    /* 1: callers were found by unwind tables; 0: by frame pointers */
 #define AS_RECORD_WHOLE     "record.whole"     /* looks whose stack reaches the first function of its thread */
 #define AS_RECORD_CUT       "record.cut"       /* looks whose stack does not: code without frame pointers */
+#define AS_RECORD_SIGNAL_TAKEN \
+    "record.signal_taken"                      /* 1: the program uses the signal of the timers itself; looks at it end there */
 #define AS_RECORD_THROTTLED "record.throttled" /* how often the kernel paused the sampling */
 /* What a recorder of memory events counted in all, also of those that it did not keep: bytes, counts, and ns. */
 #define AS_METRIC_TRACKED_PEAK      "memory.tracked.peak"
@@ -404,6 +406,44 @@ typedef struct as_memory_event {
     uint32_t zero;
 } as_memory_event;
 
+/* What one stack of one process has allocated so far, exact: the sums of all events, also of those that were not recorded one by one.  A
+ * process is told again whenever something has changed; of a lane and a stack the last one counts, and all of them are a
+ * timeline.  72 bytes. */
+typedef struct as_memory_site {
+    uint64_t ticks;
+    uint64_t live_bytes;
+    uint64_t peak_bytes;    /* live when the process had most; of a process they add up to its peak */
+    uint64_t largest_bytes; /* one block */
+    uint64_t allocs;        /* blocks that came from here */
+    uint64_t frees;         /* of these, how many are gone; the others are live */
+    uint64_t bytes;         /* asked for, in all */
+    uint64_t temporary;     /* blocks that were freed before their thread allocated another one */
+    uint32_t stack;         /* AS_NO_STACK: where there was no memory left for more stacks */
+    uint16_t lane;          /* the first thread of the process */
+    uint16_t zero;
+} as_memory_site;
+
+/* Exact numbers of a recorded process: metrics of this name, whose step is the lane of its first thread.  Those of the last tick count. */
+#define AS_PROCESS_LIVE       "memory.process.live"      /* bytes */
+#define AS_PROCESS_STEP_PEAK  "memory.process.step_peak" /* bytes: the most since the one before it */
+#define AS_PROCESS_PEAK       "memory.process.peak"      /* bytes */
+#define AS_PROCESS_PEAK_TIME  "memory.process.peak_time" /* ticks at which the peak ended; missing: it never fell again */
+#define AS_PROCESS_BLOCKS     "memory.process.blocks"    /* live */
+#define AS_PROCESS_ALLOCS     "memory.process.allocs"    /* calls of malloc, calloc, memalign ... */
+#define AS_PROCESS_RESIZES    "memory.process.resizes"   /* calls of realloc with a block */
+#define AS_PROCESS_FREES      "memory.process.frees"
+#define AS_PROCESS_MAPS       "memory.process.maps"          /* anonymous memory by mmap */
+#define AS_PROCESS_MAPPED     "memory.process.mapped"        /* bytes of it, live */
+#define AS_PROCESS_BYTES      "memory.process.bytes"         /* asked for, in all */
+#define AS_PROCESS_FAILED     "memory.process.failed"        /* calls that got nothing */
+#define AS_PROCESS_UNKNOWN    "memory.process.unknown_frees" /* frees of blocks from before the recording */
+#define AS_PROCESS_UNSEEN     "memory.process.unseen"        /* calls from a signal handler amid the recorder's own work */
+#define AS_PROCESS_COST       "memory.process.cost"          /* ns per call, measured on some of them */
+#define AS_PROCESS_OWN_MALLOC "memory.process.own_malloc"    /* 1: the program brings its own malloc, which is not seen */
+#define AS_PROCESS_FORKED     "memory.process.forked"        /* 1: began by fork: what its parent had is not counted */
+#define AS_PROCESS_FULL       "memory.process.full"          /* 1: more stacks than there is space for; the rest has no stack */
+#define AS_PROCESS_ENDED      "memory.process.ended"         /* 1: it ended by itself, so what is live was never freed */
+
 struct assay_trace {
     as_arena    arena;
     const char *clock_name;
@@ -456,6 +496,8 @@ struct assay_trace {
     size_t            n_stack_totals, cap_stack_totals;
     as_memory_event  *memory_events;
     size_t            n_memory_events, cap_memory_events;
+    as_memory_site   *memory_sites;
+    size_t            n_memory_sites, cap_memory_sites;
     uint64_t          looks_lost, memory_events_lost; /* dropped by the recorder, because its rings were full */
     double            look_period_ns;                 /* between two looks at a thread that is on a CPU; NaN: there were none */
     struct as_code_index {
@@ -542,6 +584,7 @@ int as_trace_add_place(assay_trace *t, const char *place);
 bool        as_trace_add_look(assay_trace *t, const as_stack_sample *look);
 bool        as_trace_add_stack_total(assay_trace *t, const as_stack_total *total);
 bool        as_trace_add_memory_event(assay_trace *t, const as_memory_event *event);
+bool        as_trace_add_memory_site(assay_trace *t, const as_memory_site *site);
 bool        as_trace_reserve_code(assay_trace *t, size_t n_looks, size_t n_memory_events);
 const char *as_trace_keep(assay_trace *t, const char *text); /* NULL: no memory */
 /* Makes room for this many more turns and shots, so that nothing is allocated while measuring; false: no memory. */

@@ -105,6 +105,17 @@ bool as_memory_event_ok(const assay_trace *t, const as_memory_event *e, char why
     return true;
 }
 
+bool as_memory_site_ok(const assay_trace *t, const as_memory_site *s, char why[AS_FAULT_BYTES])
+{
+    if (s->stack != AS_NO_STACK && s->stack >= t->n_stacks)
+        return wrong(why, "its stack is %u, but the trace has %zu", s->stack, t->n_stacks);
+    if (s->lane >= t->n_lanes)
+        return wrong(why, "its thread is %u of %zu", s->lane, t->n_lanes);
+    if (s->frees > s->allocs)
+        return wrong(why, "%llu blocks of %llu are gone", (unsigned long long)s->frees, (unsigned long long)s->allocs);
+    return true;
+}
+
 bool as_trace_step_ok(const as_trace_step *step, size_t index, char why[AS_FAULT_BYTES])
 {
     for (int i = 0; i < step->n_inputs; i++) {

@@ -475,7 +475,8 @@ static assay_status end_read(reader *r, const json_t *o)
                   {"stacks", t->n_stacks, true},
                   {"looks", r->n.looks, true},
                   {"stack_totals", t->n_stack_totals, true},
-                  {"memory_events", r->n.memory_events, true}};
+                  {"memory_events", r->n.memory_events, true},
+                  {"memory_sites", r->n.memory_sites, true}};
     for (size_t i = 0; i < AS_COUNT(counts); i++) {
         uint64_t n;
         if (counts[i].younger && !json_object_get(o, counts[i].key))
@@ -650,6 +651,27 @@ static bool memory_event_unpack(reader *r, const uint8_t *p, void *item, char wh
                            .place = (uint16_t)(places & 0xffff),
                            .to = (uint16_t)(places >> 16)};
     return nothing_behind(p + 44, why) && as_memory_event_ok(r->t, x, why);
+}
+
+static bool memory_site_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
+{
+    as_memory_site *x = item;
+    uint32_t        lane = as_le32(p + 68);
+    *x = (as_memory_site){.ticks = as_le64(p),
+                          .live_bytes = as_le64(p + 8),
+                          .peak_bytes = as_le64(p + 16),
+                          .largest_bytes = as_le64(p + 24),
+                          .allocs = as_le64(p + 32),
+                          .frees = as_le64(p + 40),
+                          .bytes = as_le64(p + 48),
+                          .temporary = as_le64(p + 56),
+                          .stack = as_le32(p + 64),
+                          .lane = (uint16_t)lane};
+    if (lane >> 16) {
+        snprintf(why, AS_FAULT_BYTES, "its thread is %u", lane);
+        return false;
+    }
+    return as_memory_site_ok(r->t, x, why);
 }
 
 static bool progress_unpack(reader *r, const uint8_t *p, void *item, char why[AS_FAULT_BYTES])
@@ -882,6 +904,15 @@ static bool memory_events_take(reader *r, const void *items, size_t n)
     return true;
 }
 
+static bool memory_sites_take(reader *r, const void *items, size_t n)
+{
+    r->n.memory_sites += n;
+    for (size_t i = 0; i < n; i++)
+        if (!as_trace_add_memory_site(r->t, (const as_memory_site *)items + i))
+            return false;
+    return true;
+}
+
 static bool progress_take(reader *r, const void *items, size_t n)
 {
     if (r->settings.progress && n)
@@ -913,6 +944,7 @@ static const record_type stack = {AS_STACK_BYTES, sizeof(as_trace_stack), stack_
 static const record_type looks = {AS_LOOK_BYTES, sizeof(as_stack_sample), look_unpack, looks_take};
 static const record_type stack_totals = {AS_STACK_TOTAL_BYTES, sizeof(as_stack_total), stack_total_unpack, stack_totals_take};
 static const record_type memory_events = {AS_MEMORY_EVENT_BYTES, sizeof(as_memory_event), memory_event_unpack, memory_events_take};
+static const record_type memory_sites = {AS_MEMORY_SITE_BYTES, sizeof(as_memory_site), memory_site_unpack, memory_sites_take};
 static const record_type progress = {AS_PROGRESS_BYTES, sizeof(double), progress_unpack, progress_take};
 static const record_type stage = {AS_STAGE_BYTES, sizeof(as_trace_stage), stage_unpack, stage_take};
 
@@ -976,6 +1008,7 @@ static const struct chunk_type {
     {"LOOK", JSON_A_LIST, NULL, &looks},
     {"CALL", JSON_A_LIST, NULL, &stack_totals},
     {"MEMO", JSON_A_LIST, NULL, &memory_events},
+    {"SITE", JSON_A_LIST, NULL, &memory_sites},
     {"PROG", JSON_A_LIST, NULL, &progress},
     {"STAG", JSON_A_LIST, NULL, &stage},
 };

@@ -944,8 +944,8 @@ Test(trace, every_field_has_a_place_in_the_file)
     COVER_LIST(notes), COVER_LIST(steps), COVER_LIST(buffers), COVER_LIST(sensors), COVER_LIST(roofs), COVER_LIST(spans);
     COVER_LIST(samples), COVER_LIST(warmup), COVER_LIST(readings), COVER_LIST(metrics), COVER_LIST(marks), COVER_LIST(turns);
     COVER_LIST(shots), COVER_LIST(contexts), COVER_LIST(frames), COVER_LIST(stacks), COVER_LIST(lanes), COVER_LIST(places);
-    COVER_LIST(looks), COVER_LIST(stack_totals), COVER_LIST(memory_events), COVER(frame_index), COVER(stack_index),
-        COVER(user_spans_left);
+    COVER_LIST(looks), COVER_LIST(stack_totals), COVER_LIST(memory_events), COVER_LIST(memory_sites), COVER(frame_index),
+        COVER(stack_index), COVER(user_spans_left);
     size_t after_complete = offsetof(assay_trace, detail) - offsetof(assay_trace, complete) - sizeof(bool);
     size_t after_arms = 4, after_by_cpu = 3;
     size_t after_print = offsetof(assay_trace, origin) - offsetof(assay_trace, fingerprint) - 17;

@@ -27,7 +27,7 @@ enum {
 /* How much of a trace is in the stream already: for lists, up to which index; and the number of all records. */
 typedef struct sent {
     size_t notes, steps, buffers, sensors, roofs, marks, spans, samples, warmup, readings, metrics, turns, shots;
-    size_t contexts, frames, stacks, lanes, places, looks, stack_totals, memory_events;
+    size_t contexts, frames, stacks, lanes, places, looks, stack_totals, memory_events, memory_sites;
 } sent;
 
 struct as_trace_writer {
@@ -475,6 +475,23 @@ static bool memory_event_pack(as_trace_writer *s, uint8_t *p, const assay_trace 
     return as_memory_event_ok(t, x, why);
 }
 
+static bool memory_site_pack(as_trace_writer *s, uint8_t *p, const assay_trace *t, const void *item, char *why)
+{
+    const as_memory_site *x = item;
+    (void)s;
+    as_le64_put(p, x->ticks);
+    as_le64_put(p + 8, x->live_bytes);
+    as_le64_put(p + 16, x->peak_bytes);
+    as_le64_put(p + 24, x->largest_bytes);
+    as_le64_put(p + 32, x->allocs);
+    as_le64_put(p + 40, x->frees);
+    as_le64_put(p + 48, x->bytes);
+    as_le64_put(p + 56, x->temporary);
+    as_le32_put(p + 64, x->stack);
+    as_le32_put(p + 68, x->lane);
+    return as_memory_site_ok(t, x, why);
+}
+
 typedef struct record_type {
     const char *type, *what;
     size_t      item_bytes, file_bytes; /* size in memory, in the file */
@@ -499,6 +516,9 @@ static const record_type stack_totals = {
     "CALL", "total of a stack", sizeof(as_stack_total), AS_STACK_TOTAL_BYTES, offsetof(sent, stack_totals), stack_total_pack};
 static const record_type memory_events = {
     "MEMO", "memory event", sizeof(as_memory_event), AS_MEMORY_EVENT_BYTES, offsetof(sent, memory_events), memory_event_pack};
+
+static const record_type memory_sites = {
+    "SITE", "memory site", sizeof(as_memory_site), AS_MEMORY_SITE_BYTES, offsetof(sent, memory_sites), memory_site_pack};
 
 static inline __attribute__((always_inline)) assay_status records_put_as(as_trace_writer *s, const assay_trace *t,
                                                                          const record_type *type, const void *items, size_t n)
@@ -669,6 +689,7 @@ static assay_status news_put(as_trace_writer *s, const assay_trace *t)
     AS_TRY(list_put(s, t, &looks, t->looks, t->n_looks));
     AS_TRY(list_put(s, t, &stack_totals, t->stack_totals, t->n_stack_totals));
     AS_TRY(list_put(s, t, &memory_events, t->memory_events, t->n_memory_events));
+    AS_TRY(list_put(s, t, &memory_sites, t->memory_sites, t->n_memory_sites));
     AS_TRY(list_put(s, t, &shots, t->shots, t->n_shots));
     AS_TRY(list_put(s, t, &turns, t->turns, t->n_turns));
     return scalars_put(s, t); /* after the records that it counts */
@@ -723,6 +744,7 @@ static assay_status end_put(as_trace_writer *s)
     put_u64(&c.w, "looks", s->in_all.looks);
     put_u64(&c.w, "stack_totals", s->in_all.stack_totals);
     put_u64(&c.w, "memory_events", s->in_all.memory_events);
+    put_u64(&c.w, "memory_sites", s->in_all.memory_sites);
     as_json_object_end(&c.w);
     return json_put(s, "END ", &c);
 }

@@ -256,6 +256,9 @@ static void trust_find(assay_facts *f, as_fact_group *g, const assay_trace *t, s
     if (throttled > 0)
         as_facts_find(f, g, AS_LEVEL_WARN, "The kernel paused the sampling %.0f times to protect itself: use a lower --rate.",
                       throttled);
+    if (metric_of(t, AS_RECORD_SIGNAL_TAKEN) > 0)
+        as_facts_find(f, g, AS_LEVEL_WARN,
+                      "The program uses SIGPROF itself, the signal of the timers: what came after that is missing.");
     if (!n_on)
         as_facts_find(f, g, AS_LEVEL_NOTE,
                       "No sample found a thread on a CPU: the program used less CPU time than the time between two samples.");
