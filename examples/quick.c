@@ -85,5 +85,5 @@ int main(int argc, char **argv)
     assay_model_free(model);
     assay_options_free(options);
     assay_env_free(env);
-    return ok ? 0 : 5;
+    return ok ? 0 : 2;
 }

@@ -126,5 +126,5 @@ int main(int argc, char **argv)
     assay_facts_free(facts);
     assay_trace_free(trace);
     assay_env_free(env);
-    return status == ASSAY_OK ? 0 : 5;
+    return status == ASSAY_OK ? 0 : 2;
 }

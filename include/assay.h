@@ -311,7 +311,7 @@ uint64_t assay_tracker_peak(const assay_tracker *tracker);
 void assay_track_alloc(assay_tracker *tracker, uint64_t id, uint64_t bytes, const char *owner, const char *device);
 void assay_track_free(assay_tracker *tracker, uint64_t id);
 void assay_track_resize(assay_tracker *tracker, uint64_t id, uint64_t bytes);
-/* So many bytes of the block were copied within its device, or moved from there to another; told when it is done, with the time that it
+/* This many bytes of the block were copied within its device, or moved from there to another; told when it is done, with the time that it
  * took (0: not measured).  They also tell that the block is in use, and how much of it. */
 void assay_track_copy(assay_tracker *tracker, uint64_t id, uint64_t bytes, uint64_t took_ns);
 void assay_track_transfer(assay_tracker *tracker, uint64_t id, uint64_t bytes, const char *to, uint64_t took_ns);

@@ -450,7 +450,8 @@ static assay_status finish(as_runner *r, chores *c, assay_status status)
     bool cancelled = status == ASSAY_CANCELLED;
     r->trace->peak_bytes_observed = as_instance_peak_bytes(r->instance);
     memory_record(r, c);
-    as_instance_release(r->instance);
+    if (!r->settings->keeps)
+        as_instance_release(r->instance);
     if ((status == ASSAY_OK || cancelled) && !as_runner_record_memory(r, as_runner_now(r)))
         return as_fail(r->env, ASSAY_NO_MEMORY, "run: not enough memory for the memory events of the trace");
     if (c->file && (status == ASSAY_OK || cancelled)) {

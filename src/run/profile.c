@@ -152,9 +152,11 @@ assay_status as_run_profile(assay_env *env, const assay_plan *plan, const as_run
 assay_status as_run_profile_on(assay_env *env, assay_instance *instance, const as_run_settings *settings, uint64_t seed,
                                assay_trace **out)
 {
-    assay_trace *t;
+    assay_trace    *t;
+    as_run_settings kept = *settings;
+    kept.keeps = true;
     AS_TRY(as_trace_new_arms(env, instance->plan->model->name, 1, &t));
-    return profile_into(env, instance, as_resident_bytes(), settings, seed, t, out);
+    return profile_into(env, instance, as_resident_bytes(), &kept, seed, t, out);
 }
 
 /* One bag of options goes through load, build and profile: what none of the three takes is refused by the last. */

@@ -35,6 +35,7 @@ typedef struct as_run_settings {
     bool           asks_ne;          /* record that the Neural Engine was asked for */
     bool           tracks_unified;   /* count the peak of the process anew where measuring begins */
     bool           tracks_bandwidth; /* read the memory controller's count, too */
+    bool           keeps;            /* the instance goes on: its memory is not given back, and the record has no end of it */
     as_run_roofs   roofs;            /* whether a CPU's limits go into the trace, and how to get them */
 } as_run_settings;
 

@@ -24,7 +24,7 @@ typedef struct as_leaks {
 enum { AS_LEAK_POINTS = 8 };
 
 /* What each site has in use is looked at after every iteration, or at equal distances of time, from a quarter of the record on: the first
- * ones fill caches.  A candidate grows over all of it and over its second half, too: what fills up and stays is no leak.  False: no memory. */
+ * ones fill caches.  A candidate grows over all of it and over its second half, too: what fills up and stays is not a leak.  False: no memory. */
 bool as_leaks_find(const as_lives *l, as_arena *arena, as_leaks *out);
 
 /* The slope of y over 0..n-1 by least squares, and the probability that one as steep comes of noise alone (one-sided). */

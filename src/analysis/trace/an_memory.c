@@ -140,7 +140,7 @@ static void parts_add(assay_facts *f, as_fact_group *g, const assay_trace *t, in
 
 static void run(assay_facts *f, const assay_trace *t)
 {
-    if (!t->n_steps && !t->n_buffers && t->n_memory_events) /* of a program that is no plan: its events say all */
+    if (!t->n_steps && !t->n_buffers && t->n_memory_events) /* of a program, which has no plan: its events say all */
         return;
     as_fact_group *g = as_facts_group(f, "memory", "Memory");
     int            rss = as_sensor_find(t, "memory.resident.peak");
