@@ -8,7 +8,7 @@
 #   make fuzz       a short run of every fuzz harness (FUZZ_SECONDS=10)
 #   make bench      what a span, a profiled run and an event of a long record cost on this machine
 #   make bench-peers  assay beside OpenBLAS, oneDNN, libxsmm and ONNX Runtime, tables into docs/benchmarks.md
-#   make bench-profilers  what profiling costs a run, beside ONNX Runtime's own profiler, table into docs/benchmarks.md
+#   make bench-profilers  what profiling costs, beside ONNX Runtime's profiler, perf and heaptrack, tables into docs/benchmarks.md
 #   make bench-load what loading a 100 MB ONNX model costs, beside ONNX Runtime (a Python environment in build/)
 #   make install    PREFIX=/usr/local: the program, the libraries, their headers and assay.pc, manual pages, shell completion; make uninstall
 #   make deb        Debian packages in build/: assay, libassay0, libassay-dev
@@ -232,7 +232,7 @@ bench-peers:
 	@build/peers-venv/bin/python tools/bench-peers $(BENCH_FLAGS) --into docs/benchmarks.md
 .PHONY: bench-profilers
 bench-profilers: $(BUILD)/bench_span
-	@tools/setup run peers
+	@tools/setup run peers profilers
 	@$(MAKE) --no-print-directory all
 	@ln -sf $(BUILD:build/%=%)/bench_span build/bench_span
 	@test -x build/peers-venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/peers-venv
