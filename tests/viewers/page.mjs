@@ -20,7 +20,8 @@ for (const [i, file] of files.entries()) {
   const name = JSON.stringify(path.basename(file)), data = JSON.stringify(fs.readFileSync(file).toString('base64'));
   fs.writeFileSync(script, `speedscope.loadFileFromBase64(${name}, ${data})`);
   await page.goto('file://' + path.resolve(release, 'index.html') + '#localProfilePath=' + script + '&view=sandwich');
-  await page.waitForFunction(() => /Symbol Name|Unrecognized|Something went wrong|Failed/.test(document.body.innerText), null, { timeout: 15000 }).catch(() => {});
+  // Its rows come a moment after their heading.
+  await page.waitForFunction(() => /Symbol Name\s+\S|Unrecognized|Something went wrong|Failed/.test(document.body.innerText), null, { timeout: 15000 }).catch(() => {});
   const text = (await page.evaluate(() => document.body.innerText)).replace(/\s+/g, ' ');
   console.log(JSON.stringify({ file, read: /Symbol Name/.test(text), text: text.slice(0, 2000), errors }));
   await page.close();

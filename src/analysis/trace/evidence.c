@@ -164,6 +164,16 @@ static int by_begin(const void *a, const void *b)
     return x->begin_ticks < y->begin_ticks ? -1 : x->begin_ticks > y->begin_ticks;
 }
 
+/* Most records are in order already, and sorting a million spans takes longer than all that is made of them. */
+static void spans_sort(as_span *spans, size_t n, int (*compare)(const void *a, const void *b))
+{
+    size_t i = 1;
+    while (i < n && compare(&spans[i - 1], &spans[i]) <= 0)
+        i++;
+    if (i < n)
+        qsort(spans, n, sizeof *spans, compare);
+}
+
 /* Copies the sound spans of one kind, in order of run and step. */
 static as_span *spans_of(assay_facts *f, const assay_trace *t, as_span_kind kind, size_t *n)
 {
@@ -180,8 +190,7 @@ static as_span *spans_of(assay_facts *f, const assay_trace *t, as_span_kind kind
         if (s->kind == kind && s->end_ticks >= s->begin_ticks && (has_step || kind == AS_SPAN_RUN))
             spans[(*n)++] = *s;
     }
-    if (*n)
-        qsort(spans, *n, sizeof *spans, by_run_and_step);
+    spans_sort(spans, *n, by_run_and_step);
     return spans;
 }
 
@@ -204,8 +213,7 @@ static size_t steps_join(as_span *spans, size_t n)
 static uint64_t spans_cut(as_span *spans, size_t n, uint64_t begin, uint64_t end)
 {
     uint64_t covered = 0, at = begin;
-    if (n)
-        qsort(spans, n, sizeof *spans, by_begin);
+    spans_sort(spans, n, by_begin);
     for (size_t i = 0; i < n; i++) {
         uint64_t from = spans[i].begin_ticks > at ? spans[i].begin_ticks : at;
         uint64_t to = spans[i].end_ticks < end ? spans[i].end_ticks : end;
@@ -281,10 +289,13 @@ static as_kept_run *run_find(const as_kept *k, uint32_t run)
     return k->n_runs ? bsearch(&run, k->runs, k->n_runs, sizeof *k->runs, run_compare) : NULL;
 }
 
+/* The spans of a run stand together: it is looked up once. */
 static void spans_count(const assay_trace *t, as_kept *k)
 {
+    as_kept_run *run = NULL;
     for (size_t i = 0; i < t->n_spans; i++) {
-        as_kept_run *run = run_find(k, t->spans[i].run);
+        if (!i || t->spans[i].run != t->spans[i - 1].run)
+            run = run_find(k, t->spans[i].run);
         if (run)
             run->n_spans++;
     }

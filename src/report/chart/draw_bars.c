@@ -6,7 +6,7 @@
 enum {
     ROW = 26,
     LABEL_WIDTH = 200,
-    LABEL_CHARS = 25,
+    LABEL_CHARS = 22,
     VALUE_WIDTH = 84,
     DETAIL_WIDTH = 126,
     DETAIL_CHARS = 17,
