@@ -74,7 +74,7 @@ static void make(as_brief *b, const assay_facts *f)
         as_brief_check_add(b, cost->value <= .005 && each->value <= 30 ? AS_LEVEL_GOOD : AS_LEVEL_WARN,
                            as_brief_say(b, "recording cost %s of the time, %s per span", as_brief_percent(b, cost->value),
                                         as_brief_value(b, each)));
-    if (complete && !complete->value)
+    if (complete && !(complete->value > 0))
         as_brief_check_add(b, AS_LEVEL_WARN, "the record was cut off");
     as_brief_trust_make(b);
     as_brief_hint_add(b, "--report detailed", "everything");
