@@ -232,6 +232,34 @@ Test(analyses, a_program_that_sleeps_is_not_called_compute)
     assay_env_free(env);
 }
 
+static void record_number(assay_trace *t, const char *name, double value)
+{
+    expect(as_trace_add_metric(t, &(as_trace_metric){.name = name, .unit = "ns", .value = value}));
+}
+
+/* A shell waits in read() for what its child prints, and the child computes: nothing is held up by loading data. */
+Test(analyses, a_thread_that_waits_for_another_one_is_not_a_bottleneck)
+{
+    for (int all_wait = 0; all_wait < 2; all_wait++) {
+        assay_env   *env;
+        assay_facts *f;
+        expect_eq(assay_env_new(&env), ASSAY_OK);
+        assay_trace *t = code_trace(env);
+        looks_add(t, stack_add(t, -1, "work"), 50, AS_STACK_ON_CPU);
+        looks_add(t, stack_add(t, -1, "read"), 50, AS_STACK_OFF_CPU);
+        record_number(t, AS_RECORD_RATE, 999);
+        record_number(t, AS_RECORD_WALL, 1e9);
+        record_number(t, AS_RECORD_BUSY, all_wait ? .4e9 : .99e9);
+        record_number(t, AS_RECORD_STARVED, 0);
+        record_number(t, AS_RECORD_ASLEEP, all_wait ? .6e9 : .01e9);
+        expect_ok(env, assay_analyse(env, t, &f));
+        expect_rule(f, "data_loading", all_wait ? "found" : "not found");
+        assay_facts_free(f);
+        assay_trace_free(t);
+        assay_env_free(env);
+    }
+}
+
 /* On the CPU all the time: without counters nobody can say whether it computes or waits for memory. */
 Test(analyses, a_program_on_the_cpu_is_not_called_anything_that_nobody_measured)
 {

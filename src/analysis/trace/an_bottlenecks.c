@@ -116,7 +116,16 @@ static finding bandwidth(const scene *s)
 
 static finding data_loading(const scene *s)
 {
-    const as_hots *h = s->spans_hot.n ? &s->spans_hot : &s->samples_hot;
+    const as_hots      *h = s->spans_hot.n ? &s->spans_hot : &s->samples_hot;
+    const assay_metric *waits = metric_of(s, "record.waits");
+    if (h->n && !s->spans_hot.n && waits) { /* a thread that waits for another one's work holds nothing up while that one runs */
+        double share = as_hots_share(h, AS_HOT_IO);
+        return by_share(
+            fmin(share, waits->value), MEDIUM,
+            as_say(s->f, "%s of its threads' time in calls that wait for files or sockets; in %s of the time all threads wait",
+                   percent(s->f, share), percent(s->f, waits->value)),
+            "calls.samples.whole record.waits");
+    }
     if (h->n) {
         double share = as_hots_share(h, AS_HOT_IO);
         return by_share(share, s->spans_hot.n ? HIGH : MEDIUM,

@@ -483,7 +483,7 @@ Test(bars, cut_long_names_and_tell_them_whole_in_their_tip)
     as_chart        c = chart_of("bars", &s, 1, "ns");
     const char     *svg = as_chart_svg(&a, &c);
     expect_has(svg, "<g><title>block3_1_skip+residual+relu+pool: 5 ns, assay.SomethingVeryLong</title>");
-    expect_has(svg, ">block3_1_ski…al+relu+pool</text>");
+    expect_has(svg, ">block3_1_s…l+relu+pool</text>");
     expect_has(svg, ">assay.SomethingV…</text>");
     expect_has(svg, "<desc>1 value, from 5 ns (block3_1_skip+residual+relu+pool) to 5 ns (");
     as_arena_drop(&a);
