@@ -163,7 +163,7 @@ all("svg.flame").forEach(function (svg) {
       e.preventDefault();
     });
   });
-  q.type = "search"; q.placeholder = "Search layers"; q.setAttribute("aria-label", "search the flame graph");
+  q.type = "search"; q.placeholder = "Search names"; q.setAttribute("aria-label", "search the flame graph");
   q.addEventListener("input", function () {
     var s = q.value.toLowerCase().trim(), n = 0, sum = 0, end = 0;
     boxes.forEach(function (b) {
