@@ -61,6 +61,8 @@ while read -r verb option value example _; do
     record-store) t "$verb --$option is read" bash -c "'$ASSAY' record --store s.db -- true || [ \$? = 5 ]"; continue ;;
     record-export-all) t "$verb --$option is read" bash -c "'$ASSAY' record --store none --chrome c.json --$option -- true || [ \$? = 5 ]"; continue ;;
     record-*) t "$verb --$option is read" bash -c "'$ASSAY' record --store none --$option '$example' -- true || [ \$? = 5 ]"; continue ;; # 5: no recorder here
+    profile-counters) # 5: valgrind is not there, or cannot run this build (a sanitiser)
+        t "$verb --$option is read" bash -c "'$ASSAY' $verb $(arguments $verb) --$option '$example' || [ \$? = 5 ]"; continue ;;
     compare-device) t "$verb --$option is read" assay compare mlp-small --vary batch=1,2 --device null --budget 50ms --store none; continue ;;
     compare-vary) t "$verb --$option is read" assay compare mlp-small --device null --vary batch=1,2 --budget 50ms --store none; continue ;;
     compare-devices) t "$verb --$option is read" assay $verb $(arguments $verb); continue ;;
