@@ -297,7 +297,8 @@ const as_option_def as_option_table[] = {
      .standard = "dwarf",
      .value = "HOW",
      .choices = "fp dwarf",
-     .help = "how callers are found: dwarf by unwind tables; fp by frame pointers, which costs a little less and which many programs lack",
+     .help =
+         "how callers are found: dwarf by unwind tables; fp by frame pointers, which costs a little less and which many programs lack",
      .example = "fp"},
     {.key = "trace",
      .writes = AS_WRITES_FILE,

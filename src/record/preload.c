@@ -299,6 +299,14 @@ assay_status as_preload_look(as_recording *r, as_preload *p, assay_status (*ende
     return ASSAY_OK;
 }
 
+assay_status as_preload_end(as_recording *r, as_preload *p, assay_status (*ended)(as_recording *r, as_preload *p, uint32_t number))
+{
+    assay_status status = p->head ? as_preload_look(r, p, ended) : ASSAY_OK;
+    for (uint32_t i = 0; i < p->n && status == ASSAY_OK; i++)
+        status = ended(r, p, i);
+    return status;
+}
+
 void as_preload_release(as_preload *p, uint32_t number)
 {
     uint64_t bytes = AS_SHARE_BLOCK(p->head->what);

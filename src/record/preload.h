@@ -30,6 +30,8 @@ assay_status as_preload_open(as_recording *r, unsigned what, uint64_t period_ns,
  * first, while its addresses still have their names. */
 assay_status as_preload_look(as_recording *r, as_preload *p,
                              assay_status (*ended)(as_recording *r, as_preload *p, uint32_t number));
+/* The last look: every process that is left is given to `ended`. */
+assay_status as_preload_end(as_recording *r, as_preload *p, assay_status (*ended)(as_recording *r, as_preload *p, uint32_t number));
 /* A time of the library as ticks of the trace. */
 uint64_t as_preload_ticks(const as_recording *r, const as_preload *p, uint64_t time);
 double   as_preload_ns_per_tick(const as_preload *p);

@@ -346,14 +346,10 @@ static assay_status poll_now(as_recording *r)
 
 static assay_status stop(as_recording *r)
 {
-    recorder    *c = r->state;
-    assay_status status = ASSAY_OK;
+    recorder *c = r->state;
     if (!c)
         return ASSAY_OK;
-    if (c->share.head)
-        status = as_preload_look(r, &c->share, process_end);
-    for (uint32_t i = 0; i < c->share.n && status == ASSAY_OK; i++)
-        status = process_end(r, &c->share, i);
+    assay_status status = as_preload_end(r, &c->share, process_end);
     for (uint32_t i = 0; i < AS_SHARE_MAX_PROCESSES; i++)
         taken_drop(&c->of[i]);
     if (c->timer >= 0)

@@ -115,14 +115,10 @@ static bool number_add(as_recording *r, const char *name, double value)
 
 static assay_status stop(as_recording *r)
 {
-    recorder    *c = r->state;
-    assay_status status = ASSAY_OK;
+    recorder *c = r->state;
     if (!c)
         return ASSAY_OK;
-    if (c->share.head)
-        status = as_preload_look(r, &c->share, process_end);
-    for (uint32_t i = 0; i < c->share.n && status == ASSAY_OK; i++)
-        status = process_end(r, &c->share, i);
+    assay_status status = as_preload_end(r, &c->share, process_end);
     if (status == ASSAY_OK &&
         !(number_add(r, AS_RECORD_WHOLE, (double)c->n_whole) && number_add(r, AS_RECORD_CUT, (double)(c->n_looks - c->n_whole)) &&
           number_add(r, AS_RECORD_TABLES, 1) && number_add(r, AS_RECORD_OFF_CPU, 0)))
