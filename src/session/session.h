@@ -19,9 +19,4 @@ extern const as_option_member as_session_members[];
 assay_status as_session_settings_read(assay_env *env, const assay_options *options, as_session_settings *out);
 assay_status as_session_start(assay_env *env, const char *name, const as_session_settings *settings, assay_session **out);
 
-/* Names of numbers in a session's trace. */
-#define AS_METRIC_COLLECTOR_CPU "session.collector.cpu" /* ns of CPU time that the collecting thread has used */
-#define AS_METRIC_QUEUED        "session.queued"        /* ns that threads could have run and had no CPU, all together */
-#define AS_METRIC_TOO_DEEP      "session.too_deep"      /* spans that only count, because they were nested too deep */
-
 #endif

@@ -167,6 +167,14 @@ const char *as_trace_note_find(const assay_trace *t, const char *key)
     return NULL;
 }
 
+double as_trace_metric_last(const assay_trace *t, const char *name)
+{
+    for (size_t i = t->n_metrics; i-- > 0;)
+        if (!strcmp(t->metrics[i].name, name))
+            return t->metrics[i].value;
+    return NAN;
+}
+
 bool as_trace_add_note(assay_trace *t, const char *key, const char *format, ...)
 {
     char    small[256];

@@ -268,6 +268,10 @@ typedef struct as_trace_roof {
 #define AS_METRIC_CG_ACCESSES     "cachegrind.accesses"
 #define AS_METRIC_CG_L1_MISSES    "cachegrind.l1_misses"
 #define AS_METRIC_CG_LL_MISSES    "cachegrind.ll_misses"
+/* Numbers of a session, each once, at the end of the trace. */
+#define AS_METRIC_COLLECTOR_CPU "session.collector.cpu" /* ns of CPU time that the collecting thread has used */
+#define AS_METRIC_QUEUED        "session.queued"        /* ns that threads could have run and had no CPU, all together */
+#define AS_METRIC_TOO_DEEP      "session.too_deep"      /* spans that only count, because they were nested too deep */
 /* Numbers of a recorded program that are not looks, each once, at the end of the trace. */
 #define AS_RECORD_WALL      "record.wall"      /* ns: from the start of the program to its end, or to when it was left alone */
 #define AS_RECORD_CPU       "record.cpu"       /* ns: CPU time of the program and its children, by the system's own count */
@@ -562,9 +566,10 @@ assay_status as_trace_new_arms(assay_env *env, const char *name, int n_arms, ass
 /* Takes the clock of the env from now on: a device with simulated time changes it.  Does nothing if it is the same.  False: no
  * memory. */
 bool        as_trace_clock_take(assay_trace *t, const assay_env *env);
-bool        as_trace_arms_add(assay_trace *t, int n);                  /* to a trace that has none; false: no memory */
-int64_t     as_trace_unix_time(const assay_trace *t);                  /* seconds */
-const char *as_trace_note_find(const assay_trace *t, const char *key); /* NULL: not there */
+bool        as_trace_arms_add(assay_trace *t, int n);                     /* to a trace that has none; false: no memory */
+int64_t     as_trace_unix_time(const assay_trace *t);                     /* seconds */
+const char *as_trace_note_find(const assay_trace *t, const char *key);    /* NULL: not there */
+double      as_trace_metric_last(const assay_trace *t, const char *name); /* the latest value of that name; NaN: there is none */
 
 /* Growing; each copies its strings into the trace's arena.  False: no memory. */
 bool as_trace_add_note(assay_trace *t, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));

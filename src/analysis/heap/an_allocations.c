@@ -247,19 +247,12 @@ static void timeline_add(assay_facts *f, as_fact_group *g, const assay_trace *t,
 
 /* --- Numbers --- */
 
-static double metric_last(const assay_trace *t, const char *name)
-{
-    for (size_t i = t->n_metrics; i-- > 0;)
-        if (!strcmp(t->metrics[i].name, name))
-            return t->metrics[i].value;
-    return NAN;
-}
-
 static void cost_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_heap *h)
 {
     const as_heap_process *p = &h->processes[h->main];
-    double cpu = metric_last(t, AS_RECORD_CPU), own = metric_last(t, AS_RECORD_OWN_CPU), calls = p->allocs + p->resizes + p->frees;
-    bool   has = isfinite(p->cost) && isfinite(calls);
+    double                 cpu = as_trace_metric_last(t, AS_RECORD_CPU), own = as_trace_metric_last(t, AS_RECORD_OWN_CPU),
+           calls = p->allocs + p->resizes + p->frees;
+    bool has = isfinite(p->cost) && isfinite(calls);
     as_facts_add(
         f, g, "allocations.cost_per_call", "cost of recording per call",
         has ? as_metric_measured(p->cost, NAN, NAN, (uint64_t)(calls / 128), "ns", "clock around one call in 128, in the program")
@@ -279,7 +272,7 @@ static void cost_add(assay_facts *f, as_fact_group *g, const assay_trace *t, con
 
 static void numbers_add(assay_facts *f, as_fact_group *g, const assay_trace *t, const as_heap_process *p)
 {
-    double temporary = 0, calls = p->allocs + p->resizes, wall = metric_last(t, AS_RECORD_WALL);
+    double temporary = 0, calls = p->allocs + p->resizes, wall = as_trace_metric_last(t, AS_RECORD_WALL);
     for (size_t i = 0; i < p->n_places; i++)
         temporary += (double)p->places[i].sum.temporary;
     as_facts_add(f, g, "allocations.peak", "peak", count_of(p->peak, "byte", "live bytes, " EXACT));
@@ -306,7 +299,7 @@ static void numbers_add(assay_facts *f, as_fact_group *g, const assay_trace *t, 
                  count_of(p->mapped, "byte", "mmap that the program called itself"));
     as_facts_add(f, g, "allocations.failed", "failed", count_of(p->failed, "1", EXACT));
     as_facts_add(f, g, "allocations.unknown_frees", "frees of blocks from before", count_of(p->unknown, "1", EXACT));
-    double cpu = metric_last(t, AS_RECORD_CPU), code = metric_last(t, AS_RECORD_EXIT_CODE);
+    double cpu = as_trace_metric_last(t, AS_RECORD_CPU), code = as_trace_metric_last(t, AS_RECORD_EXIT_CODE);
     as_facts_add(f, g, "allocations.wall", "wall time of the program",
                  wall > 0 ? as_metric_measured(wall, NAN, NAN, 1, "ns", "clock")
                           : as_metric_unavailable("ns", "the record was cut off"));
@@ -329,8 +322,8 @@ static void limits_say(assay_facts *f, as_fact_group *g, const assay_trace *t, c
                       "The record is partial: its end was never written. The counts are those of the last look at the program.");
     else if (t->state == AS_TRACE_PARTIAL)
         as_facts_find(f, g, AS_LEVEL_WARN, "The record is partial: %s.", t->reason);
-    if (metric_last(t, AS_RECORD_EXIT_CODE) > 0)
-        as_facts_find(f, g, AS_LEVEL_WARN, "The program ended with exit code %.0f.", metric_last(t, AS_RECORD_EXIT_CODE));
+    if (as_trace_metric_last(t, AS_RECORD_EXIT_CODE) > 0)
+        as_facts_find(f, g, AS_LEVEL_WARN, "The program ended with exit code %.0f.", as_trace_metric_last(t, AS_RECORD_EXIT_CODE));
     if (p->own_malloc)
         as_facts_find(f, g, AS_LEVEL_BAD,
                       "The program brings a malloc of its own, which cannot be seen from outside: these counts leave it out.");

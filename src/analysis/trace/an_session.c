@@ -11,6 +11,16 @@
 
 static double ns_of(const assay_trace *t, uint64_t ticks) { return (double)ticks * t->ns_per_tick; }
 
+/* The time of all threads, each from its joining to its leaving: their outermost paths. */
+static double threads_ns(const assay_trace *t)
+{
+    uint64_t ticks = 0;
+    for (size_t i = 0; i < t->n_stack_totals; i++)
+        if (t->stacks[t->stack_totals[i].stack].parent < 0)
+            ticks += t->stack_totals[i].sum_ticks;
+    return ns_of(t, ticks);
+}
+
 /* --- The whole ------------------------------------------------------------------------------------------------ */
 
 static uint64_t spans_in_all(const assay_trace *t)
@@ -45,24 +55,13 @@ static void threads_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
                        : as_metric_unavailable("ratio", "the record has no totals: it was cut off"));
 }
 
-static double number_of(const assay_trace *t, const char *name)
-{
-    for (size_t i = t->n_metrics; i-- > 0;)
-        if (!strcmp(t->metrics[i].name, name))
-            return t->metrics[i].value;
-    return NAN;
-}
-
 static void cost_add(assay_facts *f, as_fact_group *g, const assay_trace *t, uint64_t n_spans)
 {
-    double       collector = number_of(t, "session.collector.cpu"), whole = 0;
+    double       collector = as_trace_metric_last(t, AS_METRIC_COLLECTOR_CPU), whole = threads_ns(t);
     assay_metric span =
         isfinite(t->span_cost_ns) && t->span_cost_ns > 0
             ? as_metric_measured(t->span_cost_ns, NAN, NAN, 15, "ns", "recording many spans when the session began, median")
             : as_metric_unavailable("ns", "the cost of a span was not measured");
-    for (size_t i = 0; i < t->n_stack_totals; i++)
-        if (t->stacks[t->stack_totals[i].stack].parent < 0)
-            whole += ns_of(t, t->stack_totals[i].sum_ticks);
     as_facts_add(f, g, "session.span_cost", "cost of a span", span);
     as_facts_add(f, g, "session.cost_share", "recording, share of the threads' time",
                  whole > 0 && as_metric_has(&span)
@@ -77,10 +76,7 @@ static void cost_add(assay_facts *f, as_fact_group *g, const assay_trace *t, uin
 /* Threads that could run and had no CPU lost that time to others; it is not waiting of their own. */
 static void starves_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
 {
-    double queued = number_of(t, "session.queued"), whole = 0;
-    for (size_t i = 0; i < t->n_stack_totals; i++)
-        if (t->stacks[t->stack_totals[i].stack].parent < 0)
-            whole += ns_of(t, t->stack_totals[i].sum_ticks);
+    double queued = as_trace_metric_last(t, AS_METRIC_QUEUED), whole = threads_ns(t);
     as_facts_add(f, g, "session.starves", "time that others had the CPUs, share of the threads' time",
                  queued >= 0 && whole > 0
                      ? as_metric_derived(fmin(1, queued / whole), NAN, NAN, t->n_lanes, "ratio",
@@ -174,19 +170,15 @@ static void operation_add(assay_facts *f, as_table *table, const assay_trace *t,
 
 static void operations_add(assay_facts *f, as_fact_group *g, const assay_trace *t)
 {
-    double whole = 0;
-    bool   any = false;
+    bool any = false;
     for (size_t i = 0; i < t->n_frames; i++)
         any = any || t->frames[i].context >= 0;
     if (!any)
         return;
-    for (size_t i = 0; i < t->n_stack_totals; i++)
-        if (t->stacks[t->stack_totals[i].stack].parent < 0)
-            whole += ns_of(t, t->stack_totals[i].sum_ticks);
     as_table *table = as_facts_table(f, g, "operations", "Operations", columns);
     for (size_t i = 0; table && i < t->n_frames && f->status == ASSAY_OK; i++)
         if (t->frames[i].context >= 0)
-            operation_add(f, table, t, i, whole);
+            operation_add(f, table, t, i, threads_ns(t));
 }
 
 /* The program's own numbers: the last value of each, and how many there were. */
@@ -250,9 +242,9 @@ static void run(assay_facts *f, const assay_trace *t)
     if (t->user_spans_left)
         as_facts_find(f, g, AS_LEVEL_NOTE, "%" PRIu64 " spans are only in the totals: option history keeps %zu.",
                       t->user_spans_left, t->n_spans);
-    if (number_of(t, "session.too_deep") > 0)
+    if (as_trace_metric_last(t, AS_METRIC_TOO_DEEP) > 0)
         as_facts_find(f, g, AS_LEVEL_WARN, "%.0f spans were nested more than 256 deep and were not recorded.",
-                      number_of(t, "session.too_deep"));
+                      as_trace_metric_last(t, AS_METRIC_TOO_DEEP));
 }
 
 const as_analysis as_an_session = {.name = "session", .order = 10, .of = 1u << AS_OF_SESSION, .run = run};

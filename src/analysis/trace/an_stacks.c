@@ -11,14 +11,6 @@ enum { MAX_ROWS = 200 };
 #define MANY_CUT    0.10  /* of the looks */
 #define MANY_LOST   0.01
 
-static double metric_of(const assay_trace *t, const char *name)
-{
-    for (size_t i = t->n_metrics; i-- > 0;)
-        if (!strcmp(t->metrics[i].name, name))
-            return t->metrics[i].value;
-    return NAN;
-}
-
 /* --- Shares ------------------------------------------------------------------------------------------------------ */
 
 /* Wilson's interval of a share of n looks that were taken independently of what the program did, at AS_CONFIDENCE. */
@@ -139,11 +131,11 @@ typedef struct totals {
 /* Where switches were not recorded, CPU time over wall time must do: of one CPU, however many threads there are. */
 static totals totals_read(const assay_trace *t)
 {
-    totals s = {.wall = metric_of(t, AS_RECORD_WALL),
-                .cpu = metric_of(t, AS_RECORD_CPU),
-                .busy = metric_of(t, AS_RECORD_BUSY),
-                .starved = metric_of(t, AS_RECORD_STARVED),
-                .asleep = metric_of(t, AS_RECORD_ASLEEP)};
+    totals s = {.wall = as_trace_metric_last(t, AS_RECORD_WALL),
+                .cpu = as_trace_metric_last(t, AS_RECORD_CPU),
+                .busy = as_trace_metric_last(t, AS_RECORD_BUSY),
+                .starved = as_trace_metric_last(t, AS_RECORD_STARVED),
+                .asleep = as_trace_metric_last(t, AS_RECORD_ASLEEP)};
     double all = s.busy + s.starved + s.asleep;
     s.is_exact = all > 0;
     s.runs = s.is_exact ? s.busy / all : s.cpu / s.wall > 1 ? 1 : s.cpu / s.wall; /* NaN in a record without an end */
@@ -183,13 +175,14 @@ static void times_add(assay_facts *f, as_fact_group *g, const assay_trace *t, co
                  isfinite(s->cpus) ? as_metric_derived(s->cpus, NAN, NAN, 1, "1", "record.cpu / record.wall")
                                    : as_metric_unavailable("1", not_told));
     as_facts_add(f, g, AS_RECORD_QUEUED, "threads waited for a CPU, all together",
-                 time_metric(metric_of(t, AS_RECORD_QUEUED), source, s->is_exact ? not_told : no_switch));
+                 time_metric(as_trace_metric_last(t, AS_RECORD_QUEUED), source, s->is_exact ? not_told : no_switch));
 }
 
 static void looks_add(assay_facts *f, as_fact_group *g, const assay_trace *t, size_t n_on)
 {
-    double cut = metric_of(t, AS_RECORD_CUT), whole = metric_of(t, AS_RECORD_WHOLE), own = metric_of(t, AS_RECORD_OWN_CPU),
-           wall = metric_of(t, AS_RECORD_WALL), code = metric_of(t, AS_RECORD_EXIT_CODE), number = metric_of(t, AS_RECORD_SIGNAL);
+    double cut = as_trace_metric_last(t, AS_RECORD_CUT), whole = as_trace_metric_last(t, AS_RECORD_WHOLE),
+           own = as_trace_metric_last(t, AS_RECORD_OWN_CPU), wall = as_trace_metric_last(t, AS_RECORD_WALL),
+           code = as_trace_metric_last(t, AS_RECORD_EXIT_CODE), number = as_trace_metric_last(t, AS_RECORD_SIGNAL);
     as_facts_add(f, g, "record.samples", "samples of threads on a CPU", as_metric_counted(n_on, "1", "the recorder"));
     as_facts_add(f, g, "record.samples_lost", "records lost", as_metric_counted(t->looks_lost, "1", "the recorder"));
     as_facts_add(f, g, "record.threads", "threads seen", as_metric_counted(t->n_lanes, "1", "the recorder"));
@@ -222,8 +215,9 @@ static void run_find(assay_facts *f, as_fact_group *g, const totals *s)
 
 static void trust_find(assay_facts *f, as_fact_group *g, const assay_trace *t, size_t n_on)
 {
-    double cut = metric_of(t, AS_RECORD_CUT), all = cut + metric_of(t, AS_RECORD_WHOLE), kernel = metric_of(t, AS_RECORD_KERNEL),
-           code = metric_of(t, AS_RECORD_EXIT_CODE), throttled = metric_of(t, AS_RECORD_THROTTLED);
+    double cut = as_trace_metric_last(t, AS_RECORD_CUT), all = cut + as_trace_metric_last(t, AS_RECORD_WHOLE),
+           kernel = as_trace_metric_last(t, AS_RECORD_KERNEL), code = as_trace_metric_last(t, AS_RECORD_EXIT_CODE),
+           throttled = as_trace_metric_last(t, AS_RECORD_THROTTLED);
     const char *not_had = as_trace_note_find(t, "record.not_had");
     if (!t->complete)
         as_facts_find(f, g, AS_LEVEL_WARN,
@@ -238,7 +232,7 @@ static void trust_find(assay_facts *f, as_fact_group *g, const assay_trace *t, s
     if (kernel == 0)
         as_facts_find(f, g, AS_LEVEL_NOTE,
                       "Time in the kernel is not in the shares, because the system allows to sample only the program's own code.");
-    if (all > 0 && cut / all >= MANY_CUT && metric_of(t, AS_RECORD_TABLES) > 0)
+    if (all > 0 && cut / all >= MANY_CUT && as_trace_metric_last(t, AS_RECORD_TABLES) > 0)
         as_facts_find(
             f, g, AS_LEVEL_WARN,
             "%.0f %% of the stacks are cut short: callers are missing, because code has no unwind tables or the stack is deeper "
@@ -256,7 +250,7 @@ static void trust_find(assay_facts *f, as_fact_group *g, const assay_trace *t, s
     if (throttled > 0)
         as_facts_find(f, g, AS_LEVEL_WARN, "The kernel paused the sampling %.0f times to protect itself: use a lower --rate.",
                       throttled);
-    if (metric_of(t, AS_RECORD_SIGNAL_TAKEN) > 0)
+    if (as_trace_metric_last(t, AS_RECORD_SIGNAL_TAKEN) > 0)
         as_facts_find(f, g, AS_LEVEL_WARN,
                       "The program uses SIGPROF itself, the signal of the timers: what came after that is missing.");
     if (!n_on)
@@ -267,7 +261,8 @@ static void trust_find(assay_facts *f, as_fact_group *g, const assay_trace *t, s
 static void run(assay_facts *f, const assay_trace *t)
 {
     assay_trace on, off;
-    if (isnan(metric_of(t, AS_RECORD_RATE)) || !looks_of(f, t, AS_STACK_ON_CPU, &on) || !looks_of(f, t, AS_STACK_OFF_CPU, &off))
+    if (isnan(as_trace_metric_last(t, AS_RECORD_RATE)) || !looks_of(f, t, AS_STACK_ON_CPU, &on) ||
+        !looks_of(f, t, AS_STACK_OFF_CPU, &off))
         return;
     as_call_tree   tree = as_call_tree_of_samples(&f->arena, &on), waits = as_call_tree_of_samples(&f->arena, &off);
     totals         s = totals_read(t);
