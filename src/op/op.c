@@ -171,6 +171,8 @@ int as_b_scalar(as_builder *b, as_dtype dtype, double value)
 {
     double  storage = 0.0; /* eight bytes hold one element of any dtype */
     as_view view = as_view_of(&storage, dtype, &(as_shape){0});
+    if (dtype == AS_NONE)
+        return -1; /* of a value that failed */
     as_view_set(&view, 0, value);
     return b->constant(b, &view);
 }

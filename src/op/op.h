@@ -8,10 +8,12 @@
 #define AS_OP_OP_H
 
 #include "base/env.h"
+#include "base/pass.h"
 #include "tensor/tensor.h"
 
 #define AS_MAX_IN       64
 #define AS_MAX_OUT      64
+#define AS_N_IN_PLACE   8     /* outputs, from the first, that a kernel of many may write over inputs: an optimiser's states */
 #define AS_MAX_EXPANDED 20000 /* nodes that one composite may expand to */
 
 /* --- Attributes --------------------------------------------------------------------------- */
@@ -56,6 +58,11 @@ typedef struct as_attr {
         .name = (name_), .kind = AS_ATTR_INTS, .ints = (const int64_t[]){__VA_ARGS__}, \
         .n = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)                  \
     }
+#define AS_ATTR_FLOAT_LIST(name_, ...)                                                    \
+    {                                                                                     \
+        .name = (name_), .kind = AS_ATTR_FLOATS, .floats = (const double[]){__VA_ARGS__}, \
+        .n = sizeof((const double[]){__VA_ARGS__}) / sizeof(double)                       \
+    }
 #define AS_ATTR_TEXT_LIST(name_, ...)                                                        \
     {                                                                                        \
         .name = (name_), .kind = AS_ATTR_TEXTS, .texts = (const char *const[]){__VA_ARGS__}, \
@@ -87,6 +94,7 @@ typedef struct as_node_ctx {
     const as_op          *op;
     const char           *name;   /* the node's own name, for messages */
     const char           *module; /* path in the framework's tree of modules, "layer4.1"; NULL or "": not known */
+    as_train_place        place;  /* in a training step */
     const as_attr        *attrs;
     int                   n_attrs;
     const as_tensor_info *in;
@@ -159,13 +167,13 @@ typedef struct as_case_in {
 
 /* One call of the operator, for tests and benchmarks. Random inputs are uniform in [lo, hi), or [-1,1) when both are 0.
  * `want` (optional) holds the values of output 0 computed another way; they are compared within 1e-6 relative. */
-#define AS_CASE_MAX_IN 9 /* QLinearConv */
+#define AS_CASE_MAX_IN 10 /* Nadam */
 typedef struct as_case {
     const char       *name;
-    as_case_in        in[AS_CASE_MAX_IN]; /* QLinearConv has nine */
-    const as_case_in *wide;               /* instead of `in`, for the few operators with more */
+    as_case_in        in[AS_CASE_MAX_IN];
+    const as_case_in *wide; /* instead of `in`, for the few operators with more */
     int               n_in;
-    as_attr           attrs[8];
+    as_attr           attrs[20]; /* TreeEnsembleClassifier */
     int               n_attrs;
     double            lo, hi;
     const double     *given; /* with want: all values of the random inputs, one input after the other */
@@ -193,12 +201,18 @@ struct as_op {
     /* Given values in/out and the gradient of each output (-1: none), sets d_in[i] for each differentiable
      * input (-1: none needed or not differentiable).  NULL: not differentiable at all. */
     assay_status (*grad)(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in);
+    /* How many outputs of the forward node the rule reads, when that is more than the graph asks for: a stash, a mask, a statistic.
+     * The node then gets them, and the rule sees them in `out` and n->n_out.  NULL: those that the graph asks for. */
+    int (*grad_outs)(const as_node_ctx *n);
     /* A composite as primitives, for devices and formats without it: builds nodes from the values `in` (-1: absent) and sets out[i]
      * for each of n->n_out outputs.  Time is unrolled; with more than AS_MAX_EXPANDED nodes it returns UNSUPPORTED before it builds
      * any.  No node contains the batch size (axis 0 of input 0), so a file can leave it open.  NULL: a primitive. */
     assay_status (*expand)(as_builder *b, const as_node_ctx *n, const int *in, int *out);
-    double         tolerance; /* as_view_error allowed to an f32 kernel against eval; 0: exact */
-    bool           view_only; /* Reshape, Flatten: moves no element, so a plan may alias instead */
+    bool   composed;  /* defined by `expand` alone (op/composed.h): a plan always writes it out, and a file keeps it */
+    double tolerance; /* as_view_error allowed to an f32 kernel against eval; 0: exact */
+    bool   view_only; /* Reshape, Flatten: moves no element, so a plan may alias instead */
+    int64_t (*view_begin)(const as_node_ctx *n); /* of a view: the element of input 0 at which it begins; NULL: the first */
+    bool           outs_optional; /* an output that nothing reads may be absent (its dtype AS_NONE, no data): it is not computed */
     const as_case *cases;
     size_t         n_cases;
 };

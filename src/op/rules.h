@@ -232,6 +232,19 @@ assay_status as_step_grad(as_builder *b, const as_node_ctx *n, const int *in, co
     {                                                                                                                     \
         .name = "bf16", .n_in = 2, .in = { AS_IN(BF16, 17), AS_IN(BF16, 1) }                                              \
     }
+/* Beyond a strip of the kernels, with a value on either side. */
+#define AS_CASES_COMPARE_LONG                                                                                         \
+    {.name = "i64 3x37", .n_in = 2, .in = {AS_IN(I64, 3, 37), AS_IN(I64, 3, 37)}, .lo = -3, .hi = 3},                 \
+        {.name = "i32 3x37", .n_in = 2, .in = {AS_IN(I32, 3, 37), AS_IN(I32, 3, 37)}, .lo = -3, .hi = 3},             \
+        {.name = "u8 3x37", .n_in = 2, .in = {AS_IN(U8, 3, 37), AS_IN(U8, 3, 37)}, .lo = 0, .hi = 3},                 \
+        {.name = "i16 3x37", .n_in = 2, .in = {AS_IN(I16, 3, 37), AS_IN(I16, 3, 37)}, .lo = -3, .hi = 3},             \
+        {.name = "u64 3x37", .n_in = 2, .in = {AS_IN(U64, 3, 37), AS_IN(U64, 3, 37)}, .lo = 0, .hi = 3},              \
+        {.name = "f64 3x37", .n_in = 2, .in = {AS_IN(F64, 3, 37), AS_IN(F64, 3, 37)}, .lo = -3, .hi = 3},             \
+        {.name = "f32 3x37", .n_in = 2, .in = {AS_IN(F32, 3, 37), AS_IN(F32, 3, 37)}, .lo = -3, .hi = 3},             \
+        {.name = "i64 3x37 and a column", .n_in = 2, .in = {AS_IN(I64, 3, 37), AS_IN(I64, 3, 1)}, .lo = -3, .hi = 3}, \
+    {                                                                                                                 \
+        .name = "i64 a value and 70", .n_in = 2, .in = {AS_IN(I64, 1), AS_IN(I64, 70)}, .lo = -3, .hi = 3             \
+    }
 
 /* The same for And, Or and Xor: the results when none, the second, the first and both are true. */
 #define AS_CASES_LOGIC(none_, second_, first_, both_)         \
@@ -284,6 +297,9 @@ assay_status as_conv_read(assay_env *env, const as_node_ctx *n, const as_shape *
 /* The same for its gradients, where dY must be what Conv gives. */
 assay_status as_conv_grad_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, const as_shape *dy,
                                as_conv_shapes *out);
+/* The shape rule of ConvTranspose.  The window is that of the Conv from y to x, so its `in` holds the sizes of y and its `out`
+ * those of x. */
+assay_status as_transposed_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, as_conv_shapes *out);
 /* Checks that input i, where present, is a bias: one value per output channel. */
 assay_status as_conv_bias(assay_env *env, const as_node_ctx *n, int i, const as_conv_shapes *s);
 /* Its gradient: dY summed over all axes but the channel's. */
@@ -293,5 +309,22 @@ int as_conv_bias_grad(as_builder *b, int dy, int rank);
 as_cost as_conv_cost(const as_node_ctx *n, const as_conv_shapes *s, const as_shape *over);
 /* A list attribute that holds a whole shape (input_shape, weight_shape), checked against the allowed range. */
 assay_status as_attr_shape(assay_env *env, const as_node_ctx *n, const char *name, as_dtype dtype, as_shape *out);
+
+/* --- Einsum --- */
+
+enum { AS_EINSUM_LETTERS = 52, AS_EINSUM_LABELS = AS_EINSUM_LETTERS + AS_MAX_RANK }; /* the unnamed axes, the last one last */
+
+typedef struct as_einsum_term {
+    int rank;
+    int label[AS_MAX_RANK];
+} as_einsum_term;
+
+/* An equation with the sizes of its axes. */
+typedef struct as_einsum {
+    as_einsum_term in[AS_MAX_IN], out;
+    int64_t        size[AS_EINSUM_LABELS];
+    int            seen[AS_EINSUM_LABELS]; /* how often it occurs, over all inputs */
+} as_einsum;
+assay_status as_einsum_read(assay_env *env, const as_node_ctx *n, as_einsum *out);
 
 #endif

@@ -251,6 +251,26 @@ as_shape as_cfc_y_shape(const as_cfc *c)
     return c->sequences ? AS_SHAPE(c->n_batch, c->n_steps, c->n_y) : AS_SHAPE(c->n_batch, c->n_y);
 }
 
+as_cfc_stash as_cfc_stash_of(const as_cfc *c, bool has_spans)
+{
+    as_cfc_stash s = {.per_unit = c->mode == AS_CFC_PURE ? 2 : has_spans ? 4 : 3, .n = c->n_state};
+    if (c->has_memory) {
+        s.c = c->n_state;
+        s.m = 2 * c->n_state;
+        s.gates = 3 * c->n_state;
+        s.n = 7 * c->n_state;
+    }
+    for (int l = 0; l < c->n_backbone; l++) {
+        s.backbone[l] = s.n;
+        s.n += 2 * c->width[l];
+    }
+    for (int l = 0; l < c->n_cells; l++) {
+        s.cell[l] = s.n;
+        s.n += s.per_unit * c->cell[l].n_hidden;
+    }
+    return s;
+}
+
 /* --- Cost ------------------------------------------------------------------------------------------- */
 
 static uint64_t synapses(const as_cfc_cell *cell, const as_tensor_info *in)

@@ -10,7 +10,8 @@
  *            pure:             w_tau [1,N], A [1,N], weight and bias of ff1
  * Several cells are the layers of a wiring: each sees the new state of the one before and its own old one; H is the sum of their
  * sizes, the state lies in their order, O is the size of the last.  Outputs: y [B,T,P or O] ([B,P or O] with return_sequences 0),
- * h_n [B,H], c_n [B,H] (mixed memory only). */
+ * h_n [B,H], c_n [B,H] (mixed memory only; else zeros, where the stash is asked for), and the stash [T,S,B]: what the gradient needs
+ * of every step, one line per number, which spares it a forward pass (as_cfc_stash). */
 #ifndef AS_OP_CFC_H
 #define AS_OP_CFC_H
 
@@ -28,7 +29,7 @@ enum {
     AS_CFC_FC_B,
     AS_CFC_CELLS
 };
-enum { AS_CFC_MAX_BACKBONE = 20, AS_CFC_MAX_CELLS = 5, AS_CFC_MAX_IN = 61, AS_CFC_MAX_OUT = 61 };
+enum { AS_CFC_MAX_BACKBONE = 20, AS_CFC_MAX_CELLS = 5, AS_CFC_MAX_IN = 60, AS_CFC_MAX_OUT = 60 };
 
 typedef enum as_cfc_mode { AS_CFC_DEFAULT, AS_CFC_PURE, AS_CFC_NO_GATE } as_cfc_mode;
 typedef enum as_cfc_act { AS_CFC_LECUN_TANH, AS_CFC_TANH, AS_CFC_RELU, AS_CFC_SILU, AS_CFC_GELU } as_cfc_act;
@@ -70,12 +71,22 @@ as_shape as_cfc_y_shape(const as_cfc *c);
 /* Multiply-adds and special functions of the forward pass; with a known mask only its synapses count. */
 as_cost as_cfc_work(const as_cfc *c, const as_tensor_info *in);
 
+/* Lines of the stash: where those of a kind begin.  h: the new state.  With mixed memory its new c, the state that it gives to the
+ * cells, and for each unit its gates i, ig, fg, og after their activations.  For each unit of a backbone layer its value after
+ * activation and dropout, and the slope there, dropout included.  For each unit of a cell: ff1 and ff2 after their activation and
+ * the gate, or with time spans ff1, ff2, time_a (with the sign that it has in the gate) and the gate; in mode pure ff1 and exp(-ts (|w_tau| + |ff1|)). */
+typedef struct as_cfc_stash {
+    int64_t n, h, c, m, gates, backbone[AS_CFC_MAX_BACKBONE], cell[AS_CFC_MAX_CELLS];
+    int     per_unit; /* lines per unit of a cell */
+} as_cfc_stash;
+as_cfc_stash as_cfc_stash_of(const as_cfc *c, bool has_spans);
+
 /* The inputs and outputs of a run, as views of the node.  An output without data is not wanted. */
 typedef struct as_cfc_run {
     const as_cfc  *c;
     const as_view *in; /* of the CfC */
     int            n_in;
-    as_view        y, h_n, c_n;         /* forwards */
+    as_view        y, h_n, c_n, stash;  /* forwards */
     as_view        d_y, d_h_n, d_c_n;   /* backwards: what comes from above; without data: zeros */
     as_view        d_in[AS_CFC_MAX_IN]; /* backwards */
 } as_cfc_run;

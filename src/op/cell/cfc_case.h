@@ -1,4 +1,4 @@
-/* cfc_case.h - the many inputs of CfC cases: dtype first, then sizes.  Only op_cfc.c and op_cfcgrad.c include it. */
+/* cfc_case.h - the many inputs of the cases of cells: dtype first, then sizes.  For the operators with more inputs than a case has. */
 #ifndef AS_OP_CFC_CASE_H
 #define AS_OP_CFC_CASE_H
 

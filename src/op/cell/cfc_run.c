@@ -334,6 +334,54 @@ static void y_store(const room *m, int64_t b, int64_t t)
     vector_store(&m->r->y, y_at(c, b, t), c->n_y, c->has_fc ? m->y : out);
 }
 
+/* Line `line` of the stash, [T,S,B]. */
+static void kept_set(const room *m, int64_t line, int64_t b, int64_t t, double value)
+{
+    as_view_set(&m->r->stash, (t * m->r->stash.shape.dim[1] + line) * m->c->n_batch + b, value);
+}
+
+static void stash_store(const room *m, int64_t b, int64_t t)
+{
+    const as_cfc      *c = m->c;
+    const bool         spans = given(m, AS_CFC_TIMESPANS);
+    const as_cfc_stash at = as_cfc_stash_of(c, spans);
+    const step_room   *s = step_at(m, t);
+    if (!m->r->stash.data)
+        return;
+    for (int64_t i = 0; i < c->n_state; i++) {
+        kept_set(m, at.h + i, b, t, s->h_next[i]);
+        if (!c->has_memory)
+            continue;
+        kept_set(m, at.c + i, b, t, s->c_next[i]);
+        kept_set(m, at.m + i, b, t, s->state[i]);
+        for (int k = 0; k < 4; k++)
+            kept_set(m, at.gates + 4 * i + k, b, t, s->gates[k * c->n_state + i]);
+    }
+    for (int l = 0; l < c->n_backbone; l++)
+        for (int64_t i = 0; i < c->width[l]; i++) {
+            kept_set(m, at.backbone[l] + 2 * i, b, t, s->post[l][i]);
+            kept_set(m, at.backbone[l] + 2 * i + 1, b, t,
+                     (as_cfc_acts_after(c, l) ? act_slope(c->act, s->pre[l][i]) : 1.0) * drop_factor(m, l, b, t, i));
+        }
+    for (int l = 0; l < c->n_cells; l++) {
+        const int64_t n = c->cell[l].n_hidden;
+        const double *f = s->head[l];
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t line = at.cell[l] + at.per_unit * i;
+            if (c->mode == AS_CFC_PURE) {
+                kept_set(m, line, b, t, f[i]);
+                kept_set(m, line + 1, b, t, exp(-m->ts[t] * (fabs(m->cell[l].w_tau[i]) + fabs(f[i]))));
+                continue;
+            }
+            kept_set(m, line, b, t, head_of(c, f[i]));
+            kept_set(m, line + 1, b, t, head_of(c, f[n + i]));
+            if (spans) /* with its sign turned where the gate's is */
+                kept_set(m, line + 2, b, t, c->semantics == AS_CFC_TORCH ? f[TIME_A * n + i] : -f[TIME_A * n + i]);
+            kept_set(m, line + at.per_unit - 1, b, t, gate_of(c, f[TIME_A * n + i], f[TIME_B * n + i], m->ts[t]));
+        }
+    }
+}
+
 static assay_status sequence_forward(room *m, int64_t b)
 {
     const as_cfc *c = m->c;
@@ -345,6 +393,7 @@ static assay_status sequence_forward(room *m, int64_t b)
         AS_GO_ON(m->env, m->n);
         step(m, b, t);
         y_store(m, b, t);
+        stash_store(m, b, t);
     }
     return ASSAY_OK;
 }
@@ -359,8 +408,7 @@ assay_status as_cfc_forward(assay_env *env, const as_node_ctx *n, const as_cfc_r
         if ((status = sequence_forward(&m, b)) != ASSAY_OK)
             break;
         vector_store(&r->h_n, b * c->n_state, c->n_state, state_before(&m, c->n_steps));
-        if (c->has_memory)
-            vector_store(&r->c_n, b * c->n_state, c->n_state, memory_before(&m, c->n_steps));
+        vector_store(&r->c_n, b * c->n_state, c->n_state, c->has_memory ? memory_before(&m, c->n_steps) : m.c0); /* c0: zeros */
     }
     as_arena_drop(&m.arena);
     return status;

@@ -81,8 +81,8 @@ static int gradients_eval(assay_env *env, op_call *call, as_view *out)
             as_view_set(&views[1 + o], e, weight(o, e));
     }
     for (int i = 1; i < call->node.n_in; i++) {
-        in[3 + i] = call->in[i];
-        views[3 + i] = call->in_view[i];
+        in[4 + i] = call->in[i];
+        views[4 + i] = call->in_view[i];
     }
     expect_ok(env, as_cfc_read(env, &call->node, call->in, call->node.n_in, &c));
     for (int i = 0; i < call->node.n_in; i++)
@@ -92,7 +92,7 @@ static int gradients_eval(assay_env *env, op_call *call, as_view *out)
                      .attrs = call->node.attrs,
                      .n_attrs = call->node.n_attrs,
                      .in = in,
-                     .n_in = call->node.n_in + 3,
+                     .n_in = call->node.n_in + 4,
                      .out = infos,
                      .n_out = n_out};
     expect_ok(env, as_op_infer(env, &n, infos));

@@ -7,11 +7,13 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
 {
     as_cfc c;
     AS_TRY(as_cfc_read(env, n, n->in, n->n_in, &c));
-    if (n->n_out > 2 && !c.has_memory)
+    if (n->n_out == 3 && !c.has_memory)
         return as_refuse(env, n, "c_n is requested, but there is no mixed memory");
     as_shape y = as_cfc_y_shape(&c);
     out[0] = as_info(n->in[0].dtype, &y);
     out[1] = out[2] = as_info(n->in[0].dtype, &AS_SHAPE(c.n_batch, c.n_state));
+    if (n->n_out > 3)
+        out[3] = as_info(n->in[0].dtype, &AS_SHAPE(c.n_steps, as_cfc_stash_of(&c, as_in_has(n, AS_CFC_TIMESPANS)).n, c.n_batch));
     return ASSAY_OK;
 }
 
@@ -36,13 +38,14 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         run.h_n = out[1];
     if (n->n_out > 2)
         run.c_n = out[2];
+    if (n->n_out > 3)
+        run.stash = out[3];
     return as_cfc_forward(env, n, &run);
 }
 
 /* One node gives the gradients of everything that has one, in the order of the inputs. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
-    (void)out;
     as_cfc c;
     int    all[AS_MAX_IN], found[AS_MAX_OUT], n_found = 0;
     bool   any = false;
@@ -56,11 +59,12 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     all[0] = in[AS_CFC_X];
     for (int i = 0; i < 3; i++)
         all[1 + i] = i < n->n_out ? d_out[i] : -1;
+    all[4] = n->n_out > 3 ? out[3] : -1;
     for (int i = 1; i < n->n_in; i++)
-        all[3 + i] = in[i];
+        all[4 + i] = in[i];
     for (int i = 0; i < n->n_in; i++)
         n_found += as_cfc_differentiable(&c, n->in, n->n_in, i);
-    if (b->node(b, "assay.CfCGrad", all, n->n_in + 3, n->attrs, n->n_attrs, found, n_found) < 0)
+    if (b->node(b, "assay.CfCGrad", all, n->n_in + 4, n->attrs, n->n_attrs, found, n_found) < 0)
         return ASSAY_OK; /* the builder keeps its failure */
     for (int i = 0, k = 0; i < n->n_in; i++)
         if (as_cfc_differentiable(&c, n->in, n->n_in, i))
@@ -68,10 +72,19 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     return ASSAY_OK;
 }
 
+static int grad_outs(const as_node_ctx *n)
+{
+    (void)n;
+    return 4;
+}
+
 static assay_status expand(as_builder *b, const as_node_ctx *n, const int *in, int *out)
 {
     as_cfc c;
     AS_TRY(as_cfc_read(b->env, n, n->in, n->n_in, &c));
+    if (n->n_out > 3)
+        return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': its gradient reads what it keeps, which primitives do not", n->op->name,
+                       n->name ? n->name : "");
     return as_cfc_expand(b, n, &c, in, out);
 }
 
@@ -268,12 +281,14 @@ const as_op as_op_cfc = {
     .min_in = 1,
     .max_in = AS_CFC_MAX_IN,
     .min_out = 1,
-    .max_out = 3,
+    .max_out = 4,
     .attrs = as_cfc_attrs,
     .infer = infer,
     .cost = cost,
     .eval = eval,
     .grad = grad,
+    .grad_outs = grad_outs,
+    .outs_optional = true,
     .expand = expand,
     .tolerance = 1e-5,
     .cases = cases,

@@ -15,34 +15,76 @@ static const as_attr_def attrs[] = {
     {0},
 };
 
+static bool linear_first(const as_cell_step *s) { return as_attr_int(s->n, "linear_before_reset", 0) != 0; }
+
 static void step(const as_cell_step *s)
 {
-    int64_t hidden = s->r->n_hidden, z = 0, r = hidden, h = 2 * hidden; /* first rows of the gates */
-    bool    linear_first = as_attr_int(s->n, "linear_before_reset", 0) != 0;
-    for (int64_t k = 0; k < hidden; k++) /* c_next is unused here: a GRU has no cell */
-        s->c_next[k] = as_cell_act(s, 0, s->xw[r + k] + s->rb[r + k] + as_cell_recur(s, r + k, s->h));
+    int64_t hidden = s->r->n_hidden;
+    double *z = s->kept, *r = z + hidden, *h = r + hidden, *q = h + hidden;
+    for (int64_t k = 0, row = hidden; k < hidden; k++, row++)
+        r[k] = as_cell_act(s, 0, s->xw[row] + s->rb[row] + as_cell_recur(s, row, s->h), 1, k);
     for (int64_t k = 0; k < hidden; k++)
-        s->scratch[k] = s->c_next[k] * s->h[k];
-    for (int64_t k = 0; k < hidden; k++) {
-        double update = as_cell_act(s, 0, s->xw[z + k] + s->rb[z + k] + as_cell_recur(s, z + k, s->h));
-        double past = linear_first ? s->c_next[k] * (as_cell_recur(s, h + k, s->h) + s->rb[h + k])
-                                   : as_cell_recur(s, h + k, s->scratch) + s->rb[h + k];
-        s->h_next[k] = (1.0 - update) * as_cell_act(s, 1, s->xw[h + k] + past) + update * s->h[k];
+        q[k] = r[k] * s->h[k];
+    for (int64_t k = 0, row = 2 * hidden; k < hidden; k++, row++)
+        s->scratch[k] = as_cell_recur(s, row, linear_first(s) ? s->h : q) + s->rb[row];
+    for (int64_t k = 0, row = 2 * hidden; k < hidden; k++, row++) {
+        double past = s->scratch[k];
+        z[k] = as_cell_act(s, 0, s->xw[k] + s->rb[k] + as_cell_recur(s, k, s->h), 0, k);
+        h[k] = as_cell_act(s, 1, s->xw[row] + (linear_first(s) ? r[k] * past : past), 2, k);
+        if (linear_first(s))
+            q[k] = past;
+        s->h_next[k] = (1.0 - z[k]) * h[k] + z[k] * s->h[k];
     }
 }
 
+static void back(as_cell_back *b)
+{
+    const as_cell_step *s = b->s;
+    int64_t             hidden = s->r->n_hidden;
+    const double       *z = s->kept, *r = z + hidden, *h = r + hidden, *q = h + hidden;
+    double             *d_z = b->d_r, *d_r = d_z + hidden, *d_past = d_r + hidden; /* by the sums of the past */
+    for (int64_t k = 0; k < hidden; k++) {
+        double d = b->d_h[k], d_new = d * (1.0 - z[k]) * s->slopes[2 * hidden + k];
+        d_z[k] = d * (s->h[k] - h[k]) * s->slopes[k];
+        b->d_x[2 * hidden + k] = d_new;
+        d_past[k] = linear_first(s) ? d_new * r[k] : d_new;
+        d_r[k] = d_new * q[k] * s->slopes[hidden + k]; /* with the reset after the product */
+        b->d_h[k] = d * z[k];
+        s->scratch[k] = 0.0;
+    }
+    if (linear_first(s)) {
+        as_cell_recur_back(s, 0, 3, b->d_r, b->d_h);
+    } else {
+        as_cell_recur_back(s, 2, 3, b->d_r, s->scratch); /* by r * h */
+        for (int64_t k = 0; k < hidden; k++) {
+            d_r[k] = s->scratch[k] * s->h[k] * s->slopes[hidden + k];
+            b->d_h[k] += s->scratch[k] * r[k];
+        }
+        as_cell_recur_back(s, 0, 2, b->d_r, b->d_h);
+        b->past[2] = q;
+    }
+    for (int64_t k = 0; k < 2 * hidden; k++)
+        b->d_x[k] = b->d_r[k];
+}
+
 static const char *const acts[] = {"Sigmoid", "Tanh"};
-static const as_cell     cell = {.n_gates = 3, .n_acts = 2, .acts = acts, .flops_a_unit = 8, .step = step};
+const as_cell as_cell_gru = {.n_gates = 3, .n_acts = 2, .acts = acts, .flops_a_unit = 8, .n_stash = 4, .step = step, .back = back};
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    return as_recurrent_infer(env, n, &cell, out);
+    return as_recurrent_infer(env, n, &as_cell_gru, out);
 }
-static as_cost      cost(const as_node_ctx *n) { return as_recurrent_cost(n, &cell); }
+static as_cost      cost(const as_node_ctx *n) { return as_recurrent_cost(n, &as_cell_gru); }
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
-    return as_recurrent_eval(env, n, &cell, in, out);
+    return as_recurrent_eval(env, n, &as_cell_gru, in, out);
 }
+
+static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    return as_recurrent_grad(b, n, &as_cell_gru, "assay.GRUGrad", in, out, d_out, d_in);
+}
+static int grad_outs(const as_node_ctx *n) { return as_recurrent_grad_outs(n, &as_cell_gru); }
 
 static const as_case cases[] = {
     /* Values from ONNX Runtime 1.31.1 on the CPU; the inputs are multiples of 1/16. */
@@ -122,21 +164,33 @@ static const as_case cases[] = {
                                0.9375,  0.0625, 0.5,    0.5625, 0,       -0.25,   0.375,  -1,     0.25},
      .want = (const double[]){-0.18861197, 0.27261257, -0.19130227, 0.61263824},
      .n_want = 4},
+    {.name = "33 units both ways, linear before reset",
+     .n_in = 6,
+     .in = {AS_IN(F32, 3, 14, 5),
+            AS_IN(F32, 2, 99, 5),
+            AS_IN(F32, 2, 99, 33),
+            AS_IN(F32, 2, 198),
+            {.dtype = AS_NONE},
+            AS_IN(F32, 2, 14, 33)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_S("direction", "bidirectional"), AS_ATTR_I("linear_before_reset", 1)}},
     AS_CASES_RECURRENT(3),
 };
 
-/* No gradient rule: it would need its own operator, which runs this loop backwards and keeps every step's gates. */
 const as_op as_op_gru = {
     .name = "GRU",
     .min_in = 3,
     .max_in = 6,
     .min_out = 1,
-    .max_out = 2,
+    .max_out = 3,
     .attrs = attrs,
     .infer = infer,
     .cost = cost,
     .eval = eval,
+    .grad = grad,
+    .grad_outs = grad_outs,
     .tolerance = 1e-4,
+    .outs_optional = true,
     .cases = cases,
     .n_cases = AS_COUNT(cases), /* f32 rounding is carried from step to step */
 };

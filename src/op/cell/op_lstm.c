@@ -17,32 +17,72 @@ static const as_attr_def attrs[] = {
 
 static double gate(const as_cell_step *s, int64_t row) { return s->xw[row] + s->rb[row] + as_cell_recur(s, row, s->h); }
 
+static bool coupled(const as_cell_step *s) { return as_attr_int(s->n, "input_forget", 0) != 0; }
+
 static void step(const as_cell_step *s)
 {
     int64_t hidden = s->r->n_hidden, i = 0, o = hidden, f = 2 * hidden, c = 3 * hidden; /* first rows of the gates */
-    bool    coupled = as_attr_int(s->n, "input_forget", 0) != 0;
     for (int64_t k = 0; k < hidden; k++) {
-        double input = as_cell_act(s, 0, gate(s, i + k) + s->p[k] * s->c[k]);
-        double forget = coupled ? 1.0 - input : as_cell_act(s, 0, gate(s, f + k) + s->p[2 * hidden + k] * s->c[k]);
-        s->c_next[k] = forget * s->c[k] + input * as_cell_act(s, 1, gate(s, c + k));
-        double output = as_cell_act(s, 0, gate(s, o + k) + s->p[hidden + k] * s->c_next[k]);
+        double input = as_cell_act(s, 0, gate(s, i + k) + s->p[k] * s->c[k], 0, k);
+        double forget = coupled(s) ? 1.0 - input : as_cell_act(s, 0, gate(s, f + k) + s->p[2 * hidden + k] * s->c[k], 2, k);
+        double fresh = as_cell_act(s, 1, gate(s, c + k), 3, k);
+        s->c_next[k] = forget * s->c[k] + input * fresh;
+        double output = as_cell_act(s, 0, gate(s, o + k) + s->p[hidden + k] * s->c_next[k], 1, k);
         /* Not clipped: ONNX Runtime clips only the gates, and ONNX does not say otherwise. */
-        s->h_next[k] = output * s->act[2].of(s->c_next[k], s->act[2].alpha, s->act[2].beta);
+        double shown = s->act[2].of(s->c_next[k], s->act[2].alpha, s->act[2].beta);
+        s->slopes[4 * hidden + k] = s->act[2].slope(s->c_next[k], shown, s->act[2].alpha, s->act[2].beta);
+        s->h_next[k] = output * shown;
+        s->kept[i + k] = input;
+        s->kept[o + k] = output;
+        s->kept[f + k] = forget;
+        s->kept[c + k] = fresh;
+        s->kept[4 * hidden + k] = s->c_next[k];
     }
 }
 
+static void back(as_cell_back *b)
+{
+    const as_cell_step *s = b->s;
+    int64_t             hidden = s->r->n_hidden, i = 0, o = hidden, f = 2 * hidden, c = 3 * hidden;
+    double             *d = b->d_x;
+    for (int64_t k = 0; k < hidden; k++) {
+        const double *kept = s->kept + k, *slope = s->slopes + k, *p = s->p + k;
+        double        shown = s->act[2].of(s->c_next[k], s->act[2].alpha, s->act[2].beta);
+        d[o + k] = b->d_h[k] * shown * slope[o];
+        double d_c = b->d_c[k] + b->d_h[k] * kept[o] * slope[4 * hidden] + d[o + k] * p[hidden];
+        double d_forget = d_c * s->c[k], d_input = d_c * kept[c];
+        d[f + k] = coupled(s) ? 0.0 : d_forget * slope[f];
+        d[i + k] = (coupled(s) ? d_input - d_forget : d_input) * slope[i];
+        d[c + k] = d_c * kept[i] * slope[c];
+        b->d_p[k] += d[i + k] * s->c[k];
+        b->d_p[hidden + k] += d[o + k] * s->c_next[k];
+        b->d_p[2 * hidden + k] += d[f + k] * s->c[k];
+        b->d_c[k] = d_c * kept[f] + d[i + k] * p[0] + d[f + k] * p[2 * hidden];
+        b->d_h[k] = 0.0;
+    }
+    for (int64_t row = 0; row < 4 * hidden; row++)
+        b->d_r[row] = d[row];
+    as_cell_recur_back(s, 0, 4, b->d_r, b->d_h);
+}
+
 static const char *const acts[] = {"Sigmoid", "Tanh", "Tanh"};
-static const as_cell     cell = {.n_gates = 4, .n_acts = 3, .acts = acts, .flops_a_unit = 8, .step = step};
+const as_cell as_cell_lstm = {.n_gates = 4, .n_acts = 3, .acts = acts, .flops_a_unit = 8, .n_stash = 5, .step = step, .back = back};
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    return as_recurrent_infer(env, n, &cell, out);
+    return as_recurrent_infer(env, n, &as_cell_lstm, out);
 }
-static as_cost      cost(const as_node_ctx *n) { return as_recurrent_cost(n, &cell); }
+static as_cost      cost(const as_node_ctx *n) { return as_recurrent_cost(n, &as_cell_lstm); }
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
-    return as_recurrent_eval(env, n, &cell, in, out);
+    return as_recurrent_eval(env, n, &as_cell_lstm, in, out);
 }
+
+static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    return as_recurrent_grad(b, n, &as_cell_lstm, "assay.LSTMGrad", in, out, d_out, d_in);
+}
+static int grad_outs(const as_node_ctx *n) { return as_recurrent_grad_outs(n, &as_cell_lstm); }
 
 static const as_case cases[] = {
     /* Values from ONNX Runtime 1.31.1 on the CPU; the inputs are multiples of 1/16. */
@@ -147,18 +187,20 @@ static const as_case cases[] = {
     AS_CASES_RECURRENT(4),
 };
 
-/* No gradient rule: it would need its own operator, which runs this loop backwards and keeps every step's gates. */
 const as_op as_op_lstm = {
     .name = "LSTM",
     .min_in = 3,
     .max_in = 8,
     .min_out = 1,
-    .max_out = 3,
+    .max_out = 4,
     .attrs = attrs,
     .infer = infer,
     .cost = cost,
     .eval = eval,
+    .grad = grad,
+    .grad_outs = grad_outs,
     .tolerance = 1e-4,
+    .outs_optional = true,
     .cases = cases,
     .n_cases = AS_COUNT(cases), /* f32 rounding is carried from step to step */
 };

@@ -15,21 +15,37 @@ static const as_attr_def attrs[] = {
 static void step(const as_cell_step *s)
 {
     for (int64_t k = 0; k < s->r->n_hidden; k++)
-        s->h_next[k] = as_cell_act(s, 0, s->xw[k] + s->rb[k] + as_cell_recur(s, k, s->h));
+        s->h_next[k] = as_cell_act(s, 0, s->xw[k] + s->rb[k] + as_cell_recur(s, k, s->h), 0, k);
+}
+
+static void back(as_cell_back *b)
+{
+    int64_t hidden = b->s->r->n_hidden;
+    for (int64_t k = 0; k < hidden; k++) {
+        b->d_x[k] = b->d_r[k] = b->d_h[k] * b->s->slopes[k];
+        b->d_h[k] = 0.0;
+    }
+    as_cell_recur_back(b->s, 0, 1, b->d_r, b->d_h);
 }
 
 static const char *const acts[] = {"Tanh"};
-static const as_cell     cell = {.n_gates = 1, .n_acts = 1, .acts = acts, .flops_a_unit = 1, .step = step};
+const as_cell            as_cell_rnn = {.n_gates = 1, .n_acts = 1, .acts = acts, .flops_a_unit = 1, .step = step, .back = back};
 
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    return as_recurrent_infer(env, n, &cell, out);
+    return as_recurrent_infer(env, n, &as_cell_rnn, out);
 }
-static as_cost      cost(const as_node_ctx *n) { return as_recurrent_cost(n, &cell); }
+static as_cost      cost(const as_node_ctx *n) { return as_recurrent_cost(n, &as_cell_rnn); }
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
-    return as_recurrent_eval(env, n, &cell, in, out);
+    return as_recurrent_eval(env, n, &as_cell_rnn, in, out);
 }
+
+static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
+{
+    return as_recurrent_grad(b, n, &as_cell_rnn, "assay.RNNGrad", in, out, d_out, d_in);
+}
+static int grad_outs(const as_node_ctx *n) { return as_recurrent_grad_outs(n, &as_cell_rnn); }
 
 static const as_case cases[] = {
     /* Values from ONNX Runtime 1.31.1 on the CPU; the inputs are multiples of 1/16. */
@@ -83,10 +99,15 @@ static const as_case cases[] = {
                                0.4375, 0.3125},
      .want = (const double[]){0.390625, 0.484375, 0.75, -0.11889648},
      .n_want = 4},
+    {.name = "18 units, rectified",
+     .n_in = 4,
+     .in = {AS_IN(F32, 3, 5, 4), AS_IN(F32, 1, 18, 4), AS_IN(F32, 1, 18, 18), AS_IN(F32, 1, 36)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_TEXT_LIST("activations", "Relu")},
+     .no_grad = true},
     AS_CASES_RECURRENT(1),
 };
 
-/* No gradient rule: it would need its own operator, which runs this loop backwards and keeps every step's gates. */
 const as_op as_op_rnn = {
     .name = "RNN",
     .min_in = 3,
@@ -97,7 +118,10 @@ const as_op as_op_rnn = {
     .infer = infer,
     .cost = cost,
     .eval = eval,
+    .grad = grad,
+    .grad_outs = grad_outs,
     .tolerance = 1e-4,
+    .outs_optional = true,
     .cases = cases,
     .n_cases = AS_COUNT(cases), /* f32 rounding is carried from step to step */
 };

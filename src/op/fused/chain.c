@@ -45,6 +45,15 @@ static const form forms[AS_N_CHAIN_OPS] = {
     [AS_CHAIN_GELU_TANH] = {"gelu-tanh", NULL, 1, false, true, 0, AS_ACT_GELU_TANH},
     [AS_CHAIN_SILU] = {"silu", NULL, 1, false, true, 0, AS_ACT_SILU},
     [AS_CHAIN_SOFTPLUS] = {"softplus", NULL, 1, false, true, 0, AS_ACT_SOFTPLUS},
+    [AS_CHAIN_SIGN] = {"sign", "Sign", 1, false, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_POW] = {"pow", "Pow", 2, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_SIN] = {"sin", "Sin", 1, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_COS] = {"cos", "Cos", 1, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_ASIN] = {"asin", "Asin", 1, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_ACOS] = {"acos", "Acos", 1, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_ATAN] = {"atan", "Atan", 1, false, true, 0, AS_ACT_NONE},
+    [AS_CHAIN_THRESHOLD] = {"threshold", NULL, 2, true, false, 1, AS_ACT_NONE},
+    [AS_CHAIN_RELUGRAD] = {"relugrad", "assay.ReluGrad", 2, false, false, 1, AS_ACT_NONE},
 };
 
 const char *as_chain_op_name(as_chain_op op) { return forms[op].name; }
@@ -116,7 +125,7 @@ assay_status as_chain_read(assay_env *env, const as_node_ctx *n, as_chain *out)
 
 static void step_add(as_chain *c, as_chain_op op, int a, int b, int k) { c->step[c->n_steps++] = (as_chain_step){op, a, b, k}; }
 
-/* Pow with a constant exponent that has a cheaper form. */
+/* Pow with a constant exponent, of any dtype: some have a cheaper form. */
 static bool power_of(const as_node_ctx *n, as_chain *c)
 {
     const as_tensor_info *e = &n->in[1];
@@ -124,10 +133,65 @@ static bool power_of(const as_node_ctx *n, as_chain *c)
         return false;
     as_view v = as_view_of((void *)(uintptr_t)e->constant, e->dtype, &e->shape);
     double  power = as_view_get(&v, 0);
-    if (power != 2.0 && power != -1.0)
-        return false;
     c->n_in = 1;
-    step_add(c, power > 0.0 ? AS_CHAIN_SQUARE : AS_CHAIN_RECIPROCAL, 0, 0, 0);
+    if (power == 2.0 || power == -1.0)
+        step_add(c, power > 0.0 ? AS_CHAIN_SQUARE : AS_CHAIN_RECIPROCAL, 0, 0, 0);
+    else
+        step_add(c, AS_CHAIN_POW, 0, as_chain_constant(c, power), 0);
+    return true;
+}
+
+/* Sum, Mean, Max and Min of up to AS_CHAIN_MAX_IN inputs, one after the other. */
+static bool many_of(const as_node_ctx *n, as_chain *c)
+{
+    const char *name = n->op->name;
+    bool        mean = !strcmp(name, "Mean");
+    as_chain_op op = mean || !strcmp(name, "Sum") ? AS_CHAIN_ADD : !strcmp(name, "Max") ? AS_CHAIN_MAX : AS_CHAIN_MIN;
+    if (n->n_in > AS_CHAIN_MAX_IN || (op == AS_CHAIN_MIN && strcmp(name, "Min")))
+        return false;
+    c->n_in = n->n_in;
+    for (int i = 1; i < n->n_in; i++)
+        step_add(c, op, i == 1 ? 0 : c->n_in + c->n_steps - 1, i, 0);
+    if (mean || n->n_in == 1) /* a program has at least one instruction */
+        step_add(c, AS_CHAIN_MUL, c->n_steps ? c->n_in + c->n_steps - 1 : 0, as_chain_constant(c, 1.0 / n->n_in), 0);
+    return true;
+}
+
+/* Operators of one input that are a few instructions. */
+static bool few_of(const as_node_ctx *n, as_chain *c)
+{
+    const char *name = n->op->name;
+    int         y = 1; /* the result of the first instruction; the next ones follow */
+    c->n_in = 1;
+    if (!strcmp(name, "Selu")) {
+        step_add(c, AS_CHAIN_ELU, 0, as_chain_constant(c, as_attr_float(n, "alpha", (double)1.67326319217681884765625f)), 0);
+        step_add(c, AS_CHAIN_MUL, y, as_chain_constant(c, as_attr_float(n, "gamma", (double)1.05070102214813232421875f)), 0);
+    } else if (!strcmp(name, "Celu") && as_attr_float(n, "alpha", 1.0) > 0.0) {
+        double alpha = as_attr_float(n, "alpha", 1.0);
+        if (alpha == 1.0) {
+            step_add(c, AS_CHAIN_ELU, 0, as_chain_constant(c, 1.0), 0);
+        } else {
+            step_add(c, AS_CHAIN_DIV, 0, as_chain_constant(c, alpha), 0);
+            step_add(c, AS_CHAIN_ELU, y, as_chain_constant(c, 1.0), 0);
+            step_add(c, AS_CHAIN_MUL, y + 1, as_chain_constant(c, alpha), 0);
+        }
+    } else if (!strcmp(name, "Mish")) {
+        step_add(c, AS_CHAIN_SOFTPLUS, 0, 0, 0);
+        step_add(c, AS_CHAIN_TANH, y, 0, 0);
+        step_add(c, AS_CHAIN_MUL, 0, y + 1, 0);
+    } else if (!strcmp(name, "Softsign")) {
+        step_add(c, AS_CHAIN_ABS, 0, 0, 0);
+        step_add(c, AS_CHAIN_ADD, y, as_chain_constant(c, 1.0), 0);
+        step_add(c, AS_CHAIN_DIV, 0, y + 1, 0);
+    } else if (!strcmp(name, "Tan")) {
+        step_add(c, AS_CHAIN_SIN, 0, 0, 0);
+        step_add(c, AS_CHAIN_COS, 0, 0, 0);
+        step_add(c, AS_CHAIN_DIV, y, y + 1, 0);
+    } else if (!strcmp(name, "ThresholdedRelu")) {
+        step_add(c, AS_CHAIN_THRESHOLD, 0, as_chain_constant(c, as_attr_float(n, "alpha", 1.0)), 0);
+    } else {
+        return false;
+    }
     return true;
 }
 
@@ -177,17 +241,13 @@ bool as_chain_of(const as_node_ctx *n, as_chain *out)
     out->n_in = out->n_steps = out->n_constants = 0;
     if (n->n_in < 1 || !as_dtype_is_float(n->in[0].dtype))
         return false;
+    if (!strcmp(name, "Pow") && power_of(n, out))
+        return true;
     if (form_of(n, out) || act_of(n, out))
         return true;
-    if (!strcmp(name, "Pow"))
-        return power_of(n, out);
     if (!strcmp(name, "Clip"))
         return bounds_of(n, out);
-    if (strcmp(name, "Sum") || n->n_in != 2)
-        return false;
-    out->n_in = 2;
-    step_add(out, AS_CHAIN_ADD, 0, 1, 0);
-    return true;
+    return many_of(n, out) || (n->n_in == 1 && few_of(n, out));
 }
 
 /* --- Reference code -------------------------------------------------------------------------------------- */
@@ -215,6 +275,15 @@ static double step_apply(as_chain_op op, double a, double b, double c)
     case AS_CHAIN_FLOOR: return floor(a);
     case AS_CHAIN_CEIL: return ceil(a);
     case AS_CHAIN_ROUND: return a - remainder(a, 1.0);
+    case AS_CHAIN_SIGN: return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a;
+    case AS_CHAIN_RELUGRAD: return a <= 0.0 ? 0.0 : b;
+    case AS_CHAIN_POW: return pow(a, b);
+    case AS_CHAIN_SIN: return sin(a);
+    case AS_CHAIN_COS: return cos(a);
+    case AS_CHAIN_ASIN: return asin(a);
+    case AS_CHAIN_ACOS: return acos(a);
+    case AS_CHAIN_ATAN: return atan(a);
+    case AS_CHAIN_THRESHOLD: return a > b ? a : 0.0;
     default: return as_act_apply(&(as_act){.kind = forms[op].act, .alpha = b, .beta = c}, a);
     }
 }

@@ -40,6 +40,15 @@ typedef enum as_chain_op {
     AS_CHAIN_GELU_TANH,
     AS_CHAIN_SILU,
     AS_CHAIN_SOFTPLUS, /* of activation.h; the parameters are b and c */
+    AS_CHAIN_RELUGRAD, /* b where a is positive or NaN, else 0 */
+    AS_CHAIN_SIGN,
+    AS_CHAIN_POW,
+    AS_CHAIN_SIN,
+    AS_CHAIN_COS,
+    AS_CHAIN_ASIN,
+    AS_CHAIN_ACOS,
+    AS_CHAIN_ATAN,
+    AS_CHAIN_THRESHOLD, /* a where it is above b, else 0 */
     AS_N_CHAIN_OPS
 } as_chain_op;
 
@@ -63,7 +72,7 @@ bool        as_chain_op_is_special(as_chain_op op);
 
 /* Reads the program of an assay.Chain node; fails with a message when it is not valid. */
 assay_status as_chain_read(assay_env *env, const as_node_ctx *n, as_chain *out);
-/* The program of an element-wise float node (Add, Relu, Pow by a known 2 ...) over its own inputs; false when it has none. */
+/* The program of an element-wise float node (Add, Relu, Selu, Max of three ...) over its own inputs; false when it has none. */
 bool as_chain_of(const as_node_ctx *n, as_chain *out);
 /* The reference code for one element. */
 double as_chain_apply(const as_chain *chain, const double *in);

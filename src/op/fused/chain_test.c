@@ -30,7 +30,7 @@ Test(chain, a_malformed_program_is_refused_with_a_sentence)
     refused(many, 33 * 4, constants, 1, 2, "program has 132 numbers");
     refused(many, 4, constants, 65, 2, "it has 65 constants, more than 64");
     REFUSED("program has 3 numbers", AS_CHAIN_ADD, 0, 1);
-    REFUSED("instruction 0 has the unknown opcode 29", AS_N_CHAIN_OPS, 0, 1, 0);
+    REFUSED("instruction 0 has the unknown opcode 38", AS_N_CHAIN_OPS, 0, 1, 0);
     REFUSED("instruction 0 has the unknown opcode -1", -1, 0, 1, 0);
     REFUSED("instruction 0, add, has b = 2, where 2 values and 1 constants are there", AS_CHAIN_ADD, 0, 2, 0);
     REFUSED("instruction 1, exp, has a = 3, where 3 values", AS_CHAIN_ADD, 0, 1, 0, AS_CHAIN_EXP, 3, 0, 0);

@@ -55,6 +55,9 @@ static const as_case cases[] = {
      .n_want = 2,
      .no_grad = true},
     AS_CASES_ONE(-4, 4),
+    {.name = "i64 3x37", .n_in = 1, .in = {AS_IN(I64, 3, 37)}, .lo = -9, .hi = 9, .no_grad = true},
+    {.name = "i32 3x37", .n_in = 1, .in = {AS_IN(I32, 3, 37)}, .lo = -9, .hi = 9, .no_grad = true},
+    {.name = "f64 3x37", .n_in = 1, .in = {AS_IN(F64, 3, 37)}, .lo = -9, .hi = 9, .no_grad = true},
 };
 
 const as_op as_op_abs = {

@@ -28,6 +28,16 @@ static const as_case cases[] = {
      .want = (const double[]){0, 4.611686018427388e+18},
      .n_want = 2},
     AS_CASES_TWO(I32, -100, 100),
+    /* Beyond a strip of the kernels, with a value on either side. */
+    {.name = "i64 3x37", .n_in = 2, .in = {AS_IN(I64, 3, 37), AS_IN(I64, 3, 37)}, .lo = -100, .hi = 100, .no_grad = true},
+    {.name = "u16 3x37", .n_in = 2, .in = {AS_IN(U16, 3, 37), AS_IN(U16, 3, 37)}, .lo = 0, .hi = 100, .no_grad = true},
+    {.name = "i64 3x37 and a column",
+     .n_in = 2,
+     .in = {AS_IN(I64, 3, 37), AS_IN(I64, 3, 1)},
+     .lo = -100,
+     .hi = 100,
+     .no_grad = true},
+    {.name = "i64 a value and 70", .n_in = 2, .in = {AS_IN(I64, 1), AS_IN(I64, 70)}, .lo = -100, .hi = 100, .no_grad = true},
 };
 
 const as_op as_op_bitwisexor = {

@@ -36,8 +36,8 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     if (d_out[0] < 0)
         return ASSAY_OK;
     double alpha = as_attr_float(n, "alpha", 1.0);
-    int    below = as_b2(b, "Mul", d_out[0], as_b_plus(b, as_b_times(b, out[0], 1.0 / alpha), 1.0));
-    d_in[0] = as_b_where(b, as_b_versus(b, "Less", in[0], 0.0), below, d_out[0]);
+    int    above = as_b2(b, "assay.ReluGrad", in[0], d_out[0]), slope = as_b_plus(b, as_b_times(b, out[0], 1.0 / alpha), 1.0);
+    d_in[0] = as_b2(b, "Add", above, as_b2(b, "Mul", as_b2(b, "Sub", d_out[0], above), slope));
     return ASSAY_OK;
 }
 

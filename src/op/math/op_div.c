@@ -64,6 +64,15 @@ static const as_case cases[] = {
     AS_CASES_TWO(F32, 0.5, 2),
     {.name = "f16", .n_in = 2, .in = {AS_IN(F16, 17), AS_IN(F16, 17)}, .lo = 1, .hi = 2},
     {.name = "u16", .n_in = 2, .in = {AS_IN(U16, 17), AS_IN(U16, 17)}, .lo = 1, .hi = 100},
+    /* Beyond a strip of the kernels, with a value on either side. */
+    {.name = "i32 3x37", .n_in = 2, .in = {AS_IN(I32, 3, 37), AS_IN(I32, 3, 37)}, .lo = -9, .hi = 9, .no_grad = true},
+    {.name = "i64 3x37", .n_in = 2, .in = {AS_IN(I64, 3, 37), AS_IN(I64, 3, 37)}, .lo = -9, .hi = 9, .no_grad = true},
+    {.name = "i8 3x37", .n_in = 2, .in = {AS_IN(I8, 3, 37), AS_IN(I8, 3, 37)}, .lo = -9, .hi = 9, .no_grad = true},
+    {.name = "u16 3x37", .n_in = 2, .in = {AS_IN(U16, 3, 37), AS_IN(U16, 3, 37)}, .lo = 0, .hi = 9, .no_grad = true},
+    {.name = "u64 3x37", .n_in = 2, .in = {AS_IN(U64, 3, 37), AS_IN(U64, 3, 37)}, .lo = 0, .hi = 9, .no_grad = true},
+    {.name = "f64 3x37", .n_in = 2, .in = {AS_IN(F64, 3, 37), AS_IN(F64, 3, 37)}, .lo = -9, .hi = 9, .no_grad = true},
+    {.name = "i32 3x37 and a column", .n_in = 2, .in = {AS_IN(I32, 3, 37), AS_IN(I32, 3, 1)}, .lo = -9, .hi = 9, .no_grad = true},
+    {.name = "i32 a value and 70", .n_in = 2, .in = {AS_IN(I32, 1), AS_IN(I32, 70)}, .lo = -9, .hi = 9, .no_grad = true},
 };
 
 const as_op as_op_div = {

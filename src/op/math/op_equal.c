@@ -23,6 +23,7 @@ static const as_case cases[] = {
      .given = (const double[]){0, 0, 1, 1, 0, 1, 0, 1},
      .want = (const double[]){1, 0, 0, 1},
      .n_want = 4},
+    AS_CASES_COMPARE_LONG,
 };
 
 const as_op as_op_equal = {

@@ -8,7 +8,10 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-static const as_case cases[] = {AS_CASES_COMPARE(0, 0, 1)};
+static const as_case cases[] = {
+    AS_CASES_COMPARE(0, 0, 1),
+    AS_CASES_COMPARE_LONG,
+};
 
 const as_op as_op_greater = {
     .name = "Greater",

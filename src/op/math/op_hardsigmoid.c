@@ -38,8 +38,8 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     d_in[0] = -1;
     if (d_out[0] < 0)
         return ASSAY_OK;
-    int inside = as_b2(b, "And", as_b_versus(b, "Greater", out[0], 0.0), as_b_versus(b, "Less", out[0], 1.0));
-    d_in[0] = as_b_only(b, inside, as_b_times(b, d_out[0], as_attr_float(n, "alpha", ALPHA)));
+    int dx = as_b_times(b, d_out[0], as_attr_float(n, "alpha", ALPHA)), left = as_b_plus(b, as_b1(b, "Neg", out[0]), 1.0);
+    d_in[0] = as_b2(b, "assay.ReluGrad", out[0], as_b2(b, "assay.ReluGrad", left, dx));
     return ASSAY_OK;
 }
 

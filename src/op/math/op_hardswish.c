@@ -32,8 +32,9 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     if (d_out[0] < 0)
         return ASSAY_OK;
     int slope = as_b_plus(b, as_b_times(b, in[0], 1.0 / 3.0), 0.5);
-    int inner = as_b_where(b, as_b_versus(b, "Less", in[0], 3.0), as_b2(b, "Mul", d_out[0], slope), d_out[0]);
-    d_in[0] = as_b_only(b, as_b_versus(b, "Greater", in[0], -3.0), inner);
+    int below = as_b2(b, "assay.ReluGrad", as_b_plus(b, as_b1(b, "Neg", in[0]), 3.0), d_out[0]);
+    int inner = as_b2(b, "Add", as_b2(b, "Mul", below, slope), as_b2(b, "Sub", d_out[0], below));
+    d_in[0] = as_b2(b, "assay.ReluGrad", as_b_plus(b, in[0], 3.0), inner);
     return ASSAY_OK;
 }
 

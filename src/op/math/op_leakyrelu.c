@@ -23,12 +23,12 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
-    (void)out;
+    double alpha = as_attr_float(n, "alpha", ALPHA);
     d_in[0] = -1;
     if (d_out[0] < 0)
         return ASSAY_OK;
-    int below = as_b_times(b, d_out[0], as_attr_float(n, "alpha", ALPHA));
-    d_in[0] = as_b_where(b, as_b_versus(b, "Less", in[0], 0.0), below, d_out[0]);
+    int above = as_b2(b, "assay.ReluGrad", alpha > 0.0 ? out[0] : in[0], d_out[0]); /* y has the sign of x */
+    d_in[0] = as_b2(b, "Add", above, as_b_times(b, as_b2(b, "Sub", d_out[0], above), alpha));
     return ASSAY_OK;
 }
 

@@ -32,6 +32,14 @@ static const as_case cases[] = {
      .no_grad = true},
     AS_CASES_MANY,
     {.name = "i16", .n_in = 2, .in = {AS_IN(I16, 9), AS_IN(I16, 1)}, .lo = -100, .hi = 100},
+    /* Beyond a strip of the kernels, with a value on either side. */
+    {.name = "u32 3x37", .n_in = 2, .in = {AS_IN(U32, 3, 37), AS_IN(U32, 3, 37)}, .lo = 0, .hi = 100, .no_grad = true},
+    {.name = "u64 3x37", .n_in = 2, .in = {AS_IN(U64, 3, 37), AS_IN(U64, 3, 37)}, .lo = 0, .hi = 100, .no_grad = true},
+    {.name = "i8 3x37", .n_in = 2, .in = {AS_IN(I8, 3, 37), AS_IN(I8, 3, 37)}, .lo = -100, .hi = 100, .no_grad = true},
+    {.name = "i64 3x37", .n_in = 2, .in = {AS_IN(I64, 3, 37), AS_IN(I64, 3, 37)}, .lo = -100, .hi = 100, .no_grad = true},
+    {.name = "f64 3x37", .n_in = 2, .in = {AS_IN(F64, 3, 37), AS_IN(F64, 3, 37)}, .lo = -100, .hi = 100, .no_grad = true},
+    {.name = "u32 3x37 and a column", .n_in = 2, .in = {AS_IN(U32, 3, 37), AS_IN(U32, 3, 1)}, .lo = 0, .hi = 100, .no_grad = true},
+    {.name = "u32 a value and 70", .n_in = 2, .in = {AS_IN(U32, 1), AS_IN(U32, 70)}, .lo = 0, .hi = 100, .no_grad = true},
 };
 
 const as_op as_op_min = {

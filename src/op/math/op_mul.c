@@ -55,6 +55,19 @@ static const as_case cases[] = {
      .want = (const double[]){16},
      .n_want = 1},
     AS_CASES_ARITHMETIC,
+    /* Beyond a strip of the kernels, with a value on either side. */
+    {.name = "i32 3x37", .n_in = 2, .in = {AS_IN(I32, 3, 37), AS_IN(I32, 3, 37)}, .lo = -100, .hi = 100, .no_grad = true},
+    {.name = "i64 3x37", .n_in = 2, .in = {AS_IN(I64, 3, 37), AS_IN(I64, 3, 37)}, .lo = -100, .hi = 100, .no_grad = true},
+    {.name = "i16 3x37", .n_in = 2, .in = {AS_IN(I16, 3, 37), AS_IN(I16, 3, 37)}, .lo = -100, .hi = 100, .no_grad = true},
+    {.name = "u8 3x37", .n_in = 2, .in = {AS_IN(U8, 3, 37), AS_IN(U8, 3, 37)}, .lo = 0, .hi = 100, .no_grad = true},
+    {.name = "f64 3x37", .n_in = 2, .in = {AS_IN(F64, 3, 37), AS_IN(F64, 3, 37)}, .lo = -100, .hi = 100, .no_grad = true},
+    {.name = "i32 3x37 and a column",
+     .n_in = 2,
+     .in = {AS_IN(I32, 3, 37), AS_IN(I32, 3, 1)},
+     .lo = -100,
+     .hi = 100,
+     .no_grad = true},
+    {.name = "i32 a value and 70", .n_in = 2, .in = {AS_IN(I32, 1), AS_IN(I32, 70)}, .lo = -100, .hi = 100, .no_grad = true},
 };
 
 const as_op as_op_mul = {

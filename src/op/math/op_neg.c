@@ -50,6 +50,8 @@ static const as_case cases[] = {
      .n_want = 3,
      .no_grad = true},
     AS_CASES_ONE(-4, 4),
+    {.name = "i64 3x37", .n_in = 1, .in = {AS_IN(I64, 3, 37)}, .lo = -9, .hi = 9, .no_grad = true},
+    {.name = "i8 3x37", .n_in = 1, .in = {AS_IN(I8, 3, 37)}, .lo = -9, .hi = 9, .no_grad = true},
 };
 
 const as_op as_op_neg = {

@@ -24,8 +24,8 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
-    (void)out;
-    d_in[0] = as_dtype_is_float(n->in[0].dtype) ? as_b2(b, "assay.ReluGrad", in[0], d_out[0]) : -1;
+    (void)in; /* the result is positive or NaN where x is, so x need not be kept, and a product before it stays fused */
+    d_in[0] = as_dtype_is_float(n->in[0].dtype) ? as_b2(b, "assay.ReluGrad", out[0], d_out[0]) : -1;
     return ASSAY_OK;
 }
 

@@ -29,8 +29,9 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     if (d_out[0] < 0)
         return ASSAY_OK;
     double alpha = as_attr_float(n, "alpha", ALPHA), gamma = as_attr_float(n, "gamma", GAMMA);
-    int    below = as_b2(b, "Mul", d_out[0], as_b_plus(b, out[0], alpha * gamma));
-    d_in[0] = as_b_where(b, as_b_versus(b, "LessOrEqual", in[0], 0.0), below, as_b_times(b, d_out[0], gamma));
+    int    above = as_b2(b, "assay.ReluGrad", in[0], d_out[0]);
+    int    below = as_b2(b, "Mul", as_b2(b, "Sub", d_out[0], above), as_b_plus(b, out[0], alpha * gamma));
+    d_in[0] = as_b2(b, "Add", as_b_times(b, above, gamma), below);
     return ASSAY_OK;
 }
 

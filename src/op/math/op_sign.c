@@ -38,6 +38,9 @@ static const as_case cases[] = {
      .n_want = 4,
      .no_grad = true},
     AS_CASES_ONE(-4, 4),
+    {.name = "i32 3x37", .n_in = 1, .in = {AS_IN(I32, 3, 37)}, .lo = -2, .hi = 2, .no_grad = true},
+    {.name = "u8 3x37", .n_in = 1, .in = {AS_IN(U8, 3, 37)}, .lo = 0, .hi = 2, .no_grad = true},
+    {.name = "f64 3x37", .n_in = 1, .in = {AS_IN(F64, 3, 37)}, .lo = -1, .hi = 1, .no_grad = true},
 };
 
 const as_op as_op_sign = {

@@ -122,6 +122,35 @@ void as_norm_grad(as_builder *b, int x, int scale, int dy, unsigned axes, double
     *d_scale = as_b2(b, "Mul", dy, z);
 }
 
+bool as_norm_is_line(const as_node_ctx *n, int i)
+{
+    const as_shape *x = &n->in[0].shape, *s = &n->in[i].shape;
+    unsigned        axes;
+    if (as_norm_axes(NULL, n, &axes) != ASSAY_OK || s->rank > x->rank || axes >> (x->rank - s->rank) << (x->rank - s->rank) != axes)
+        return false;
+    for (int k = 0; k < s->rank; k++)
+        if (!(axes >> (x->rank - s->rank + k) & 1u) || s->dim[k] != x->dim[x->rank - s->rank + k])
+            return false;
+    return s->rank > 0;
+}
+
+bool as_norm_line_grad(as_builder *b, const as_node_ctx *n, unsigned axes, const int *in, const int *stats, int dy, bool square,
+                       int *d_in)
+{
+    bool has_b = as_in_has(n, 2);
+    int  d[3] = {-1, -1, -1}, axis = 0;
+    if (!as_norm_is_line(n, 1) || (has_b && !as_norm_is_line(n, 2)))
+        return false;
+    while (!(axes >> axis & 1u))
+        axis++;
+    as_attr attrs[] = {AS_ATTR_I("axis", axis), AS_ATTR_F("epsilon", as_norm_epsilon(n)), AS_ATTR_I("square", square)};
+    b->node(b, "assay.LayerNormGrad", (int[]){in[0], dy, in[1], stats ? stats[1] : -1, stats ? stats[2] : -1}, 5, attrs,
+            (int)AS_COUNT(attrs), d, has_b ? 3 : 2);
+    for (int i = 0; i < (has_b ? 3 : 2); i++)
+        d_in[i] = d[i];
+    return true;
+}
+
 int as_norm_column(as_builder *b, int v, int rank)
 {
     if (v < 0)

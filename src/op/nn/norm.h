@@ -38,6 +38,12 @@ as_cost as_norm_cost(const as_node_ctx *n, uint64_t lines, uint64_t flops_each);
 /* The gradients of the same: dx, and the full d_scale = dy * normalised x, which the caller sums to the scale's shape.  `scale`
  * (-1: none) broadcasts to x. */
 void as_norm_grad(as_builder *b, int x, int scale, int dy, unsigned axes, double epsilon, bool square, int *dx, int *d_scale);
+/* True when input i has exactly the shape of a line: all axes from the attribute `axis` on. */
+bool as_norm_is_line(const as_node_ctx *n, int i);
+/* The gradients of X, Scale and (if it is there) B by one assay.LayerNormGrad; `stats` has the forward node's outputs, of which 1 and 2 are
+ * the mean and the inverse deviation of each line, or is NULL.  False, and nothing is built, unless Scale and B are lines. */
+bool as_norm_line_grad(as_builder *b, const as_node_ctx *n, unsigned axes, const int *in, const int *stats, int dy, bool square,
+                       int *d_in);
 /* A vector as [C, 1, ...] of this rank, so that it broadcasts along axis 1; -1 in gives -1 out. */
 int as_norm_column(as_builder *b, int v, int rank);
 /* Sums all axes but 1; -1 in gives -1 out. */

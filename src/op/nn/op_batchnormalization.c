@@ -1,7 +1,8 @@
 /* op_batchnormalization.c - (x - mean) / standard deviation per channel, times scale plus B.
  *
  * The statistics are given, or with training_mode those of the batch; then two more outputs hold the given ones, moved towards
- * those of the batch: given * momentum + batch * (1 - momentum). */
+ * those of the batch: given * momentum + batch * (1 - momentum).  Two further outputs, which ONNX does not have and the gradient
+ * reads, are the batch's own mean and the inverse of its deviation, 1 / sqrt(variance + epsilon). */
 #include <math.h>
 
 #include "op/nn/norm.h"
@@ -31,7 +32,8 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
     if (n->n_out > 1 && !trains(n))
         return as_refuse(env, n, "%d outputs are requested and without training_mode there is one", n->n_out);
     out[0] = as_info(n->in[0].dtype, x);
-    out[1] = out[2] = as_info(n->in[3].dtype, &n->in[3].shape);
+    for (int i = 1; i < 5; i++)
+        out[i] = as_info(n->in[3].dtype, &n->in[3].shape);
     return ASSAY_OK;
 }
 
@@ -54,6 +56,10 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
                 as_view_set(&out[1], c, m.mean * momentum + batch.mean * (1.0 - momentum));
             if (n->n_out > 2)
                 as_view_set(&out[2], c, m.variance * momentum + batch.variance * (1.0 - momentum));
+            if (n->n_out > 3)
+                as_view_set(&out[3], c, batch.mean);
+            if (n->n_out > 4)
+                as_view_set(&out[4], c, 1.0 / sqrt(batch.variance + epsilon));
             m = batch;
         }
         double factor = as_view_get(&in[1], c) / sqrt(m.variance + epsilon), bias = as_view_get(&in[2], c);
@@ -81,20 +87,19 @@ static void given_grad(as_builder *b, const as_node_ctx *n, const int *in, int d
 }
 
 /* In training the given statistics do not affect Y. */
-static void batch_grad(as_builder *b, const as_node_ctx *n, const int *in, int dy, int *d_in)
+static void batch_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, int dy, int *d_in)
 {
-    int            rank = n->in[0].shape.rank, d_scale, zero = as_b_scalar(b, n->in[0].dtype, 0.0);
-    const int64_t *size = n->in[3].shape.dim;
-    as_norm_grad(b, in[0], as_norm_column(b, in[1], rank), dy, ((1u << rank) - 1) & ~2u, as_norm_epsilon(n), false, &d_in[0],
-                 &d_scale);
-    d_in[1] = as_norm_sum(b, d_scale);
-    d_in[2] = as_norm_sum(b, dy);
-    d_in[3] = d_in[4] = as_b2(b, "Expand", zero, as_b_ints(b, size, 1));
+    int zero = as_b_scalar(b, n->in[0].dtype, 0.0), d[3] = {-1, -1, -1};
+    b->node(b, "assay.BatchNormGrad", (int[]){in[0], dy, in[1], out[3], out[4]}, 5, NULL, 0, d, 3);
+    for (int i = 0; i < 3; i++)
+        d_in[i] = d[i];
+    d_in[3] = d_in[4] = as_b2(b, "Expand", zero, as_b_ints(b, n->in[3].shape.dim, 1));
 }
+
+static int grad_outs(const as_node_ctx *n) { return trains(n) ? 5 : 1; }
 
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
-    (void)out;
     for (int i = 0; i < n->n_in; i++)
         d_in[i] = -1;
     for (int i = 1; i < n->n_out; i++)
@@ -104,7 +109,12 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     if (d_out[0] < 0)
         return ASSAY_OK;
     AS_TRY(as_norm_one_dtype(b, n));
-    (trains(n) ? batch_grad : given_grad)(b, n, in, d_out[0], d_in);
+    if (!trains(n))
+        given_grad(b, n, in, d_out[0], d_in);
+    else if (n->n_out == 5)
+        batch_grad(b, n, in, out, d_out[0], d_in);
+    else
+        return as_fail(b->env, ASSAY_INTERNAL, "%s '%s': its gradient needs outputs 3 and 4", n->op->name, n->name ? n->name : "");
     return ASSAY_OK;
 }
 
@@ -143,6 +153,21 @@ static const as_case cases[] = {
     {.name = "rows around a vector", .n_in = 5, .in = {AS_IN(F32, 3, 5, 33), VECTORS(F32, 5)}, .lo = 0.5, .hi = 1.5},
     {.name = "channels around a vector", .n_in = 5, .in = {AS_IN(F32, 2, 19, 3, 5), VECTORS(F32, 19)}, .lo = 0.5, .hi = 1.5},
     {.name = "f32 vector", .n_in = 5, .in = {AS_IN(F32, 37), VECTORS(F32, 1)}, .lo = 0.5, .hi = 1.5},
+    {.name = "matrix, training", .n_in = 5, .in = {AS_IN(F32, 7, 9), VECTORS(F32, 9)}, TRAIN},
+    {.name = "rows around a vector, training", .n_in = 5, .in = {AS_IN(F32, 3, 5, 33), VECTORS(F32, 5)}, TRAIN},
+    {.name = "channels around a vector, training", .n_in = 5, .in = {AS_IN(F32, 2, 19, 3, 5), VECTORS(F32, 19)}, TRAIN},
+    {.name = "sixteen channels, training", .n_in = 5, .in = {AS_IN(F32, 5, 16, 4, 4), VECTORS(F32, 16)}, TRAIN},
+    {.name = "several shards, training", .n_in = 5, .in = {AS_IN(F32, 6, 4, 70, 64), VECTORS(F32, 4)}, TRAIN, .no_grad = true},
+    {.name = "a long matrix, training", .n_in = 5, .in = {AS_IN(F32, 700, 40), VECTORS(F32, 40)}, TRAIN, .no_grad = true},
+    {.name = "a large mean, training",
+     .n_in = 5,
+     .in = {AS_IN(F32, 40, 19), VECTORS(F32, 19)},
+     .lo = 10,
+     .hi = 11,
+     TRAIN,
+     .no_grad = true},
+    {.name = "f32 vector, training", .n_in = 5, .in = {AS_IN(F32, 37), VECTORS(F32, 1)}, TRAIN},
+    {.name = "no images, training", .n_in = 5, .in = {AS_IN(F32, 0, 3, 4), VECTORS(F32, 3)}, TRAIN, .no_grad = true},
     {.name = "no channels", .n_in = 5, .in = {AS_IN(F32, 2, 0, 4), VECTORS(F32, 0)}, .lo = 0.5, .hi = 1.5},
     {.name = "no images", .n_in = 5, .in = {AS_IN(F32, 0, 3, 4), VECTORS(F32, 3)}, .lo = 0.5, .hi = 1.5},
 };
@@ -152,12 +177,13 @@ const as_op as_op_batchnormalization = {
     .min_in = 5,
     .max_in = 5,
     .min_out = 1,
-    .max_out = 3,
+    .max_out = 5,
     .attrs = attrs,
     .infer = infer,
     .cost = cost,
     .eval = eval,
     .grad = grad,
+    .grad_outs = grad_outs,
     .tolerance = 1e-4,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

@@ -68,7 +68,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     d_in[0] = b->node(b, "assay.ConvGradX", (int[]){dy, in[1]}, 2, list, count, NULL, 1);
     count = as_attrs_repeat(n, "weight_shape", w->dim, (size_t)w->rank, list);
     d_in[1] = b->node(b, "assay.ConvGradW", (int[]){in[0], dy}, 2, list, count, NULL, 1);
-    if (as_in_has(n, 2))
+    if (as_in_has(n, 2)) /* where a kernel gives both, the plan makes one node of them */
         d_in[2] = as_conv_bias_grad(b, dy, x->rank);
     return ASSAY_OK;
 }

@@ -101,6 +101,19 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     return ASSAY_OK;
 }
 
+/* n images of c channels on h x w, to m channels per group; `more` is the output_padding. */
+#define SPREAD(name_, n_, c_, h_, w_, m_, group_, k_, pad_, stride_, dilation_, more_)                                        \
+    {                                                                                                                         \
+        .name = name_, .no_grad = true, .n_in = 3,                                                                            \
+        .in = {AS_IN(F32, n_, c_, h_, w_), AS_IN(F32, c_, m_, k_, k_), AS_IN(F32, (m_) * (group_))}, .n_attrs = 5, .attrs = { \
+            AS_ATTR_I("group", group_),                                                                                       \
+            AS_ATTR_LIST("pads", pad_, pad_, pad_, pad_),                                                                     \
+            AS_ATTR_LIST("strides", stride_, stride_),                                                                        \
+            AS_ATTR_LIST("dilations", dilation_, dilation_),                                                                  \
+            AS_ATTR_LIST("output_padding", more_, more_)                                                                      \
+        }                                                                                                                     \
+    }
+
 static const as_case cases[] = {
     /* By hand: 1 spreads [1, 10], 2 spreads [2, 20] one further. */
     {.name = "1-D by hand",
@@ -178,6 +191,38 @@ static const as_case cases[] = {
      .in = {AS_IN(F32, 1, 2, 2, 3, 2), AS_IN(F32, 2, 3, 2, 1, 3)},
      .n_attrs = 1,
      .attrs = {AS_ATTR_LIST("strides", 1, 2, 2)}},
+    SPREAD("2x2 stride 2 of 24 to 40", 2, 24, 5, 7, 40, 1, 2, 0, 2, 1, 0),
+    SPREAD("4x4 stride 2 of 17 to 33", 1, 17, 6, 5, 33, 1, 4, 1, 2, 1, 0),
+    SPREAD("3x3 stride 2 of 8 to 18, output_padding 1", 1, 8, 5, 9, 18, 1, 3, 1, 2, 1, 1),
+    SPREAD("3x3 stride 1 of 40 to 19, batch 3", 3, 40, 4, 5, 19, 1, 3, 1, 1, 1, 0),
+    SPREAD("2x2 stride 3 of 5 to 20, places with the bias alone", 1, 5, 4, 3, 20, 1, 2, 0, 3, 1, 2),
+    SPREAD("3x3 stride 2, dilated by 2 of 9 to 36", 1, 9, 5, 4, 36, 1, 3, 2, 2, 2, 0),
+    SPREAD("3x3 stride 2, dilated by 3 of 8 to 17", 1, 8, 5, 6, 17, 1, 3, 3, 2, 3, 1),
+    SPREAD("1x1 cut by 2", 1, 18, 7, 6, 20, 1, 1, 2, 1, 1, 0),
+    SPREAD("8 to 40 on 42x31, in several units", 1, 8, 42, 31, 40, 1, 2, 0, 2, 1, 0),
+    SPREAD("many small images of 16 to 3", 37, 16, 3, 3, 3, 1, 4, 1, 2, 1, 0),
+    SPREAD("two groups of 8 to 17", 2, 16, 6, 5, 17, 2, 3, 1, 1, 1, 0),
+    SPREAD("four groups of 8 to 4, stride 2", 1, 32, 4, 3, 4, 4, 3, 1, 2, 1, 1),
+    SPREAD("depthwise 40, stride 2", 2, 40, 5, 4, 1, 40, 4, 1, 2, 1, 0),
+    SPREAD("depthwise 35", 1, 35, 6, 7, 1, 35, 3, 1, 1, 1, 0),
+    {.name = "1-D of 20 to 33, stride 2",
+     .no_grad = true,
+     .n_in = 3,
+     .in = {AS_IN(F32, 3, 20, 9), AS_IN(F32, 20, 33, 5), AS_IN(F32, 33)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_LIST("pads", 2, 1), AS_ATTR_LIST("strides", 2), AS_ATTR_LIST("output_padding", 1)}},
+    {.name = "SAME_UPPER of 8 to 18",
+     .no_grad = true,
+     .n_in = 2,
+     .in = {AS_IN(F32, 1, 8, 5, 6), AS_IN(F32, 8, 18, 3, 4)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("strides", 2, 3), AS_ATTR_S("auto_pad", "SAME_UPPER")}},
+    {.name = "output_shape beyond the reach, 8 to 18",
+     .no_grad = true,
+     .n_in = 3,
+     .in = {AS_IN(F32, 1, 8, 4, 3), AS_IN(F32, 8, 18, 2, 2), AS_IN(F32, 18)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_LIST("strides", 2, 2), AS_ATTR_LIST("output_shape", 11, 5)}},
     {.name = "f16", .n_in = 2, .in = {AS_IN(F16, 1, 2, 3, 3), AS_IN(F16, 2, 2, 2, 2)}},
     {.name = "no images", .n_in = 2, .in = {AS_IN(F32, 0, 2, 3, 3), AS_IN(F32, 2, 2, 2, 2)}},
 };

@@ -91,22 +91,24 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 }
 
 /* Kept elements pass their gradient on, times the same factor. */
-static assay_status training_grad(as_builder *b, const as_node_ctx *n, const int *out, int dy, int *d_in)
+static assay_status training_grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, int dy, int *d_in)
 {
-    double ratio = 0.5;
-    if (n->n_out < 2 || (as_in_has(n, 1) && !constant_of(n, 1, &ratio)))
-        return as_fail(b->env, ASSAY_UNSUPPORTED,
-                       "%s '%s': in training its gradient needs the mask as output 1 and a constant ratio", n->op->name,
+    if (n->n_out < 2)
+        return as_fail(b->env, ASSAY_INTERNAL, "%s '%s': in training its gradient needs the mask, output 1", n->op->name,
                        n->name ? n->name : "");
-    as_dtype dtype = n->in[0].dtype;
-    int      scaled = as_b2(b, "Mul", dy, as_b_scalar(b, dtype, 1.0 / (1.0 - ratio))), zero = as_b_scalar(b, dtype, 0.0);
-    d_in[0] = scaled < 0 || zero < 0 ? -1 : b->node(b, "Where", (int[]){out[1], scaled, zero}, 3, NULL, 0, NULL, 1);
+    d_in[0] = b->node(b, "assay.DropoutGrad", (int[]){dy, out[1], as_in_has(n, 1) ? in[1] : -1}, 3, NULL, 0, NULL, 1);
     return ASSAY_OK;
+}
+
+/* The mask, unless it is known that nothing is dropped. */
+static int grad_outs(const as_node_ctx *n)
+{
+    double training = 0.0;
+    return as_in_has(n, 2) && (!constant_of(n, 2, &training) || training != 0.0) ? 2 : 1;
 }
 
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
-    (void)in;
     double training = 0.0;
     for (int i = 0; i < n->n_in; i++)
         d_in[i] = -1;
@@ -116,7 +118,7 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
         return as_fail(b->env, ASSAY_UNSUPPORTED, "%s '%s': training_mode is computed by the network: no gradient", n->op->name,
                        n->name ? n->name : "");
     if (training != 0.0)
-        return training_grad(b, n, out, d_out[0], d_in);
+        return training_grad(b, n, in, out, d_out[0], d_in);
     d_in[0] = d_out[0];
     return ASSAY_OK;
 }
@@ -159,6 +161,13 @@ static const as_case cases[] = {
      .want = (const double[]){2, 4, 6, 8, 0, 12, 0, 16},
      .n_want = 8},
     {.name = "training", .n_in = 3, .in = {AS_IN(F32, 7, 9), {.dtype = AS_F32}, MODE(1)}, .lo = 0.25, .hi = 0.5, .no_grad = true},
+    {.name = "training, several blocks",
+     .n_in = 3,
+     .in = {AS_IN(F32, 13, 47), {.dtype = AS_F32}, MODE(1)},
+     .lo = 0.25,
+     .hi = 0.75,
+     .no_grad = true},
+    {.name = "training with half", .n_in = 3, .in = {AS_IN(F32, 130), {.dtype = AS_NONE}, MODE(1)}, .no_grad = true},
     {.name = "f16", .n_in = 1, .in = {AS_IN(F16, 4, 5)}},
     {.name = "empty", .n_in = 1, .in = {AS_IN(F32, 0, 5)}},
 };
@@ -174,6 +183,7 @@ const as_op as_op_dropout = {
     .cost = cost,
     .eval = eval,
     .grad = grad,
+    .grad_outs = grad_outs,
     .tolerance = 1e-6,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

@@ -7,21 +7,13 @@
 
 #include "op/reduce/reduce.h"
 
-#define N_LETTERS 52
-#define N_LABELS  (N_LETTERS + AS_MAX_RANK) /* the unnamed axes, the last one last */
+#define N_LETTERS AS_EINSUM_LETTERS
+#define N_LABELS  AS_EINSUM_LABELS
 
 static const as_attr_def attrs[] = {{.name = "equation", .kind = AS_ATTR_TEXT, .required = true}, {0}};
 
-typedef struct term {
-    int rank;
-    int label[AS_MAX_RANK];
-} term;
-
-typedef struct equation {
-    term    in[AS_MAX_IN], out;
-    int64_t size[N_LABELS];
-    int     seen[N_LABELS]; /* how often it occurs, over all inputs */
-} equation;
+typedef as_einsum_term term;
+typedef as_einsum      equation;
 
 static int letter_of(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1; }
 
@@ -87,7 +79,7 @@ static assay_status output_implied(assay_env *env, const as_node_ctx *n, equatio
     return ASSAY_OK;
 }
 
-static assay_status equation_read(assay_env *env, const as_node_ctx *n, equation *e)
+assay_status as_einsum_read(assay_env *env, const as_node_ctx *n, as_einsum *e)
 {
     const char *p = as_attr_text(n, "equation", "");
     int         unnamed = 0;
@@ -127,7 +119,7 @@ static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *
         if (!as_in_has(n, i))
             return as_refuse(env, n, "input %d is absent", i);
     AS_TRY(as_rule_dtype(env, n, 0, n->n_in, AS_SET_REDUCE_NUMBER));
-    AS_TRY(equation_read(env, n, &e));
+    AS_TRY(as_einsum_read(env, n, &e));
     as_shape y = {.rank = e.out.rank};
     for (int i = 0; i < y.rank; i++)
         y.dim[i] = e.size[e.out.label[i]];
@@ -142,7 +134,7 @@ static as_cost cost(const as_node_ctx *n)
     as_cost  cost = as_cost_bytes(n);
     equation e;
     uint64_t points = (uint64_t)n->n_in;
-    if (equation_read(NULL, n, &e) != ASSAY_OK)
+    if (as_einsum_read(NULL, n, &e) != ASSAY_OK)
         return cost;
     for (int label = 0; label < N_LABELS; label++)
         if (e.seen[label])
@@ -179,7 +171,7 @@ static int64_t flat(const as_shape *x, const int64_t *index)
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
     equation e;
-    AS_TRY(equation_read(env, n, &e));
+    AS_TRY(as_einsum_read(env, n, &e));
     int     summed[N_LABELS], n_summed = 0;
     bool    empty = false, is_float = as_dtype_is_float(out[0].dtype);
     int64_t at[N_LABELS] = {0}, index[AS_MAX_RANK], count = as_shape_count(&out[0].shape);

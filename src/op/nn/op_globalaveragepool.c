@@ -18,7 +18,7 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-/* Each of L elements gets 1/L of the gradient of its mean. */
+/* Each of L elements gets 1/L of the gradient of its mean: one window that sees all. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
     (void)in, (void)out;
@@ -26,6 +26,12 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     d_in[0] = -1;
     if (d_out[0] < 0)
         return ASSAY_OK;
+    if (as_shape_count(x) && x->rank > 2 && x->rank < 6) {
+        as_attr attrs[] = {{.name = "kernel_shape", .kind = AS_ATTR_INTS, .ints = x->dim + 2, .n = (size_t)x->rank - 2},
+                           {.name = "input_shape", .kind = AS_ATTR_INTS, .ints = x->dim, .n = (size_t)x->rank}};
+        d_in[0] = b->node(b, "assay.AveragePoolGrad", d_out, 1, attrs, 2, NULL, 1);
+        return ASSAY_OK;
+    }
     int64_t count = as_shape_count(&b->info(b, d_out[0])->shape), all = as_shape_count(x);
     int     each = as_b2(b, "Mul", d_out[0], as_b_scalar(b, n->in[0].dtype, all ? (double)count / (double)all : 0.0));
     d_in[0] = as_b2(b, "Expand", each, as_b_ints(b, x->dim, (size_t)x->rank));

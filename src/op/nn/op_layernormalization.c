@@ -51,9 +51,14 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
+/* The statistics of each line, where they have the dtype of X; where they would be rounded, the gradient computes them again. */
+static int grad_outs(const as_node_ctx *n)
+{
+    return n->in[0].dtype == AS_F32 && as_attr_int(n, "stash_type", 1) == 1 && as_norm_is_line(n, 1) ? 3 : 1;
+}
+
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
-    (void)out;
     for (int i = 0; i < n->n_in; i++)
         d_in[i] = -1;
     for (int i = 1; i < n->n_out; i++)
@@ -65,6 +70,8 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     unsigned axes;
     int      d_scale;
     AS_TRY(as_norm_axes(b->env, n, &axes));
+    if (as_norm_line_grad(b, n, axes, in, grad_outs(n) == 3 && n->n_out == 3 ? out : NULL, d_out[0], false, d_in))
+        return ASSAY_OK;
     as_norm_grad(b, in[0], in[1], d_out[0], axes, as_norm_epsilon(n), false, &d_in[0], &d_scale);
     d_in[1] = as_b_sum_to(b, d_scale, &n->in[1].shape);
     if (as_in_has(n, 2))
@@ -118,6 +125,7 @@ const as_op as_op_layernormalization = {
     .cost = cost,
     .eval = eval,
     .grad = grad,
+    .grad_outs = grad_outs,
     .tolerance = 1e-4,
     .cases = cases,
     .n_cases = AS_COUNT(cases),

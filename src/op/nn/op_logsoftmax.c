@@ -42,14 +42,12 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
 /* dx = dy - softmax(x) * sum of dy along the axis. */
 static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, const int *out, const int *d_out, int *d_in)
 {
-    (void)out;
+    (void)in;
     d_in[0] = -1;
     if (d_out[0] < 0)
         return ASSAY_OK;
-    int64_t axis = as_attr_int(n, "axis", -1);
-    as_attr attr = AS_ATTR_I("axis", axis);
-    int     soft = b->node(b, "Softmax", in, 1, &attr, 1, NULL, 1), sum = as_b2(b, "ReduceSum", d_out[0], as_b_ints(b, &axis, 1));
-    d_in[0] = as_b2(b, "Sub", d_out[0], as_b2(b, "Mul", soft, sum));
+    as_attr list[] = {AS_ATTR_I("axis", as_attr_int(n, "axis", -1)), AS_ATTR_I("log", 1)};
+    d_in[0] = b->node(b, "assay.SoftmaxGrad", (int[]){out[0], d_out[0]}, 2, list, 2, NULL, 1);
     return ASSAY_OK;
 }
 

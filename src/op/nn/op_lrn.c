@@ -73,6 +73,13 @@ static const as_case cases[] = {
      .n_want = 3},
     {.name = "2-D", .n_in = 1, .in = {AS_IN(F32, 2, 7, 3, 4)}, .n_attrs = 1, .attrs = {AS_ATTR_I("size", 5)}},
     {.name = "wider than the channels", .n_in = 1, .in = {AS_IN(F16, 1, 3, 4)}, .n_attrs = 1, .attrs = {AS_ATTR_I("size", 9)}},
+    {.name = "many columns",
+     .n_in = 1,
+     .in = {AS_IN(F32, 2, 6, 17, 17)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_F("alpha", 0.5), AS_ATTR_F("beta", 0.6), AS_ATTR_I("size", 4)},
+     .lo = -3,
+     .hi = 3},
     {.name = "no images", .n_in = 1, .in = {AS_IN(F32, 0, 7, 3, 4)}, .n_attrs = 1, .attrs = {AS_ATTR_I("size", 5)}},
 };
 

@@ -117,17 +117,22 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
     return ASSAY_OK;
 }
 
-static int swap(as_builder *b, int x)
+/* x y, one of them transposed: no copy of it is made.  Stacks of matrices are assay.FusedMatMul's, single ones Gemm's. */
+static int multiply(as_builder *b, int x, int y, bool flip_y)
 {
-    if (x < 0)
+    if (x < 0 || y < 0)
         return -1;
-    int     rank = b->info(b, x)->shape.rank;
+    int     flipped = flip_y ? y : x, rank = b->info(b, flipped)->shape.rank;
     int64_t perm[AS_MAX_RANK];
+    as_attr flip = AS_ATTR_I(flip_y ? "transB" : "transA", 1);
+    as_attr turn = {.name = flip_y ? "perm_b" : "perm_a", .kind = AS_ATTR_INTS, .ints = perm, .n = (size_t)rank};
+    if (rank == 2 && b->info(b, flip_y ? x : y)->shape.rank == 2)
+        return b->node(b, "Gemm", (int[]){x, y}, 2, &flip, 1, NULL, 1);
     for (int i = 0; i < rank; i++)
         perm[i] = i;
     perm[rank - 2] = rank - 1;
     perm[rank - 1] = rank - 2;
-    return as_b_transpose(b, x, perm, rank);
+    return b->node(b, "assay.FusedMatMul", (int[]){x, y}, 2, &turn, 1, NULL, 1);
 }
 
 /* dA = dY B', dB = A' dY, summed over the batches along which the operand was repeated. */
@@ -145,8 +150,8 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
         p.y = AS_SHAPE(p.a.dim[0], p.n);
     }
     int a = as_b_reshape(b, in[0], &p.a), w = as_b_reshape(b, in[1], &p.b), dy = as_b_reshape(b, d_out[0], &p.y);
-    int da = as_b_sum_to(b, as_b2(b, "MatMul", dy, swap(b, w)), &p.a);
-    int dw = as_b_sum_to(b, as_b2(b, "MatMul", swap(b, a), dy), &p.b);
+    int da = as_b_sum_to(b, multiply(b, dy, w, true), &p.a);
+    int dw = as_b_sum_to(b, multiply(b, a, dy, false), &p.b);
     d_in[0] = as_b_reshape(b, da, &n->in[0].shape);
     d_in[1] = as_b_reshape(b, dw, &n->in[1].shape);
     return ASSAY_OK;

@@ -6,19 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "op/nn/resize.h"
 #include "op/rules.h"
-
-enum { X, ROI, SCALES, SIZES };
-enum { HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS, PYTORCH_HALF_PIXEL, HALF_PIXEL_SYMMETRIC, TF_CROP_AND_RESIZE };
-enum { NEAREST, LINEAR, CUBIC };
-enum { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL };
-enum { STRETCH, NOT_LARGER, NOT_SMALLER };
-
-static const char *const coordinate_names[] = {
-    "half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric", "tf_crop_and_resize", NULL};
-static const char *const mode_names[] = {"nearest", "linear", "cubic", NULL};
-static const char *const nearest_names[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL};
-static const char *const policy_names[] = {"stretch", "not_larger", "not_smaller", NULL};
 
 static const as_attr_def attrs[] = {
     {.name = "antialias", .kind = AS_ATTR_INT},
@@ -33,165 +22,27 @@ static const as_attr_def attrs[] = {
     {0},
 };
 
-typedef struct resize {
-    int      coordinates, mode, nearest, policy;
-    bool     antialias, exclude_outside;
-    double   cubic_a, extrapolation;
-    int      axes[AS_MAX_RANK], n_axes; /* the axes that roi, scales and sizes are for, in their order */
-    double   scale[AS_MAX_RANK];        /* of every axis of X */
-    as_shape y;
-} resize;
-
-/* --- The rule --- */
-
-static assay_status choice_read(assay_env *env, const as_node_ctx *n, const char *attr, const char *const *names, int *out)
-{
-    const char *text = as_attr_text(n, attr, names[0]);
-    for (int i = 0; names[i]; i++)
-        if (!strcmp(names[i], text)) {
-            *out = i;
-            return ASSAY_OK;
-        }
-    return as_refuse(env, n, "%s is '%s', which it cannot be", attr, text);
-}
-
-static assay_status axes_read(assay_env *env, const as_node_ctx *n, resize *r)
-{
-    int      rank = n->in[X].shape.rank;
-    int64_t  list[AS_MAX_RANK];
-    size_t   count = as_attr_ints(n, "axes", list, AS_MAX_RANK);
-    unsigned seen = 0;
-    if (count > (size_t)rank)
-        return as_refuse(env, n, "axes names %zu axes and X is %s", count, AS_SHOW(&n->in[X].shape));
-    r->n_axes = count ? (int)count : rank;
-    for (int i = 0; i < r->n_axes; i++) {
-        AS_TRY(as_rule_axis(env, n, count ? list[i] : i, rank, &r->axes[i]));
-        if (seen & (1u << r->axes[i]))
-            return as_refuse(env, n, "axes names axis %d twice", r->axes[i]);
-        seen |= 1u << r->axes[i];
-    }
-    return ASSAY_OK;
-}
-
-static bool is_given(const as_node_ctx *n, int i) { return as_in_has(n, i) && as_shape_count(&n->in[i].shape) > 0; }
-
-/* Sizes are X's times the scales, rounded down in f32 as ONNX's own shape inference does. */
-static assay_status scales_read(assay_env *env, const as_node_ctx *n, resize *r)
-{
-    const as_tensor_info *t = &n->in[SCALES];
-    const float          *scales = t->constant;
-    if (t->dtype != AS_F32 || t->shape.rank != 1 || t->shape.dim[0] != r->n_axes)
-        return as_refuse(env, n, "scales (input %d) is %s %s and must be f32 [%d]", SCALES, as_dtype_name(t->dtype),
-                         AS_SHOW(&t->shape), r->n_axes);
-    if (!scales)
-        return as_refuse(env, n, "scales (input %d) must be known while planning", SCALES);
-    for (int i = 0; i < r->n_axes; i++) {
-        int   axis = r->axes[i];
-        float size = floorf((float)n->in[X].shape.dim[axis] * scales[i]);
-        if (!(scales[i] > 0.0f) || !(size < 0x1p62f))
-            return as_refuse(env, n, "scales[%d] is %g: it must be above 0, and size %lld times it must be in range", i,
-                             (double)scales[i], (long long)n->in[X].shape.dim[axis]);
-        r->scale[axis] = (double)scales[i];
-        r->y.dim[axis] = (int64_t)size;
-    }
-    return ASSAY_OK;
-}
-
-static assay_status sizes_read(assay_env *env, const as_node_ctx *n, resize *r)
-{
-    int64_t         sizes[AS_MAX_RANK];
-    int             count;
-    const as_shape *x = &n->in[X].shape;
-    double          least = INFINITY, most = 0.0;
-    AS_TRY(as_rule_ints(env, n, SIZES, "sizes", sizes, &count));
-    if (count != r->n_axes)
-        return as_refuse(env, n, "sizes (input %d) has %d values and needs %d", SIZES, count, r->n_axes);
-    for (int i = 0; i < count; i++) {
-        int axis = r->axes[i];
-        if (sizes[i] < 0 || (sizes[i] > 0 && x->dim[axis] == 0))
-            return as_refuse(env, n, "sizes[%d] is %lld and the input is %s", i, (long long)sizes[i], AS_SHOW(x));
-        r->y.dim[axis] = sizes[i];
-        r->scale[axis] = x->dim[axis] ? (double)sizes[i] / (double)x->dim[axis] : 1.0;
-        least = fmin(least, r->scale[axis]);
-        most = fmax(most, r->scale[axis]);
-    }
-    for (int i = 0; r->policy != STRETCH && i < count; i++) {
-        int    axis = r->axes[i];
-        double scale = r->policy == NOT_LARGER ? least : most, size = floor(scale * (double)x->dim[axis] + 0.5);
-        if (!(size < 0x1p62))
-            return as_refuse(env, n, "to keep the aspect ratio, axis %d would get %g elements", axis, size);
-        r->scale[axis] = scale;
-        r->y.dim[axis] = (int64_t)size;
-    }
-    return ASSAY_OK;
-}
-
-static assay_status resize_read(assay_env *env, const as_node_ctx *n, resize *out)
-{
-    resize r = {.y = n->in[X].shape,
-                .antialias = as_attr_int(n, "antialias", 0) != 0,
-                .exclude_outside = as_attr_int(n, "exclude_outside", 0) != 0,
-                .cubic_a = as_attr_float(n, "cubic_coeff_a", -0.75),
-                .extrapolation = as_attr_float(n, "extrapolation_value", 0.0)};
-    AS_TRY(choice_read(env, n, "coordinate_transformation_mode", coordinate_names, &r.coordinates));
-    AS_TRY(choice_read(env, n, "mode", mode_names, &r.mode));
-    AS_TRY(choice_read(env, n, "nearest_mode", nearest_names, &r.nearest));
-    AS_TRY(choice_read(env, n, "keep_aspect_ratio_policy", policy_names, &r.policy));
-    AS_TRY(axes_read(env, n, &r));
-    if (r.antialias && r.mode == NEAREST)
-        return as_refuse(env, n, "antialias is set and mode is nearest, which blends nothing");
-    for (int i = 0; i < AS_MAX_RANK; i++)
-        r.scale[i] = 1.0;
-    if (is_given(n, SCALES) && is_given(n, SIZES))
-        return as_refuse(env, n, "scales and sizes are both given");
-    if (is_given(n, SCALES))
-        AS_TRY(scales_read(env, n, &r));
-    else if (is_given(n, SIZES))
-        AS_TRY(sizes_read(env, n, &r));
-    else if (r.n_axes > 0)
-        return as_refuse(env, n, "neither scales nor sizes are given");
-    if (r.coordinates == TF_CROP_AND_RESIZE) {
-        const as_tensor_info *roi = &n->in[ROI];
-        bool fits = as_in_has(n, ROI) && as_dtype_is_float(roi->dtype) && roi->shape.rank == 1 && roi->shape.dim[0] == 2 * r.n_axes;
-        if (!fits)
-            return as_refuse(env, n, "tf_crop_and_resize needs roi (input %d), %d floats, and it is %s", ROI, 2 * r.n_axes,
-                             as_in_has(n, ROI) ? AS_SHOW(&roi->shape) : "absent");
-    }
-    *out = r;
-    return ASSAY_OK;
-}
-
 static assay_status infer(assay_env *env, const as_node_ctx *n, as_tensor_info *out)
 {
-    resize r;
-    if (n->in[X].dtype == AS_BOOL)
+    as_resize r;
+    if (n->in[AS_RESIZE_X].dtype == AS_BOOL)
         return as_refuse(env, n, "input 0 is bool, and there is nothing between true and false");
-    AS_TRY(resize_read(env, n, &r));
-    out[0] = as_info(n->in[X].dtype, &r.y);
+    AS_TRY(as_resize_read(env, n, &r));
+    out[0] = as_info(n->in[AS_RESIZE_X].dtype, &r.y);
     return ASSAY_OK;
-}
-
-/* Taps that one output has along an axis, when its size changes. */
-static int64_t taps_count(const resize *r, int axis)
-{
-    static const int reach[] = {[NEAREST] = 0, [LINEAR] = 1, [CUBIC] = 2};
-    if (r->mode == NEAREST)
-        return 1;
-    double scale = r->antialias && r->scale[axis] < 1.0 ? r->scale[axis] : 1.0;
-    return 2 - 2 * (int64_t)(floor(-reach[r->mode] / scale) + 1.0);
 }
 
 /* A multiply-add for every combination of taps; copying the nearest counts no flops. */
 static as_cost cost(const as_node_ctx *n)
 {
-    as_cost cost = as_cost_bytes(n);
-    resize  r;
-    if (resize_read(NULL, n, &r) != ASSAY_OK || r.mode == NEAREST || as_shape_count(&r.y) == 0)
+    as_cost   cost = as_cost_bytes(n);
+    as_resize r;
+    if (as_resize_read(NULL, n, &r) != ASSAY_OK || r.mode == AS_RESIZE_NEAREST || as_shape_count(&r.y) == 0)
         return cost;
     cost.flops = as_sat_mul(2, as_sat_count(&r.y));
     for (int i = 0; i < r.n_axes; i++)
         if (r.scale[r.axes[i]] != 1.0)
-            cost.flops = as_sat_mul(cost.flops, (uint64_t)taps_count(&r, r.axes[i]));
+            cost.flops = as_sat_mul(cost.flops, (uint64_t)as_resize_taps(&r, r.axes[i]));
     return cost;
 }
 
@@ -204,96 +55,22 @@ typedef struct taps {
     double  *weight;
 } taps;
 
-/* Where output o lies on the input's axis. */
-static double coordinate(const resize *r, double o, double in, double out, double scale, const double roi[2])
+static assay_status taps_take(assay_env *env, const as_node_ctx *n, const as_resize *r, int axis, const as_view *roi, taps *out)
 {
-    double wide = scale * in; /* the exact width; `out` is its integer part */
-    switch (r->coordinates) {
-    case ASYMMETRIC: return o / scale;
-    case ALIGN_CORNERS: return wide == 1.0 ? 0.0 : o * (in - 1.0) / (wide - 1.0);
-    case PYTORCH_HALF_PIXEL: return wide == 1.0 ? -0.5 : (o + 0.5) / scale - 0.5;
-    case HALF_PIXEL_SYMMETRIC: return in / 2.0 * (1.0 - out / wide) + (o + 0.5) / scale - 0.5;
-    case TF_CROP_AND_RESIZE:
-        return (wide == 1.0 ? (roi[1] - roi[0]) * (in - 1.0) / 2.0 : o * (roi[1] - roi[0]) * (in - 1.0) / (wide - 1.0)) +
-               roi[0] * (in - 1.0);
-    default: return (o + 0.5) / scale - 0.5;
-    }
-}
-
-static double nearest_of(const resize *r, double x)
-{
-    switch (r->nearest) {
-    case ROUND_PREFER_CEIL: return floor(x + 0.5);
-    case FLOOR: return floor(x);
-    case CEIL: return ceil(x);
-    default: return ceil(x - 0.5);
-    }
-}
-
-/* The filter at a distance from its centre. */
-static double filter(const resize *r, double x)
-{
-    double a = r->cubic_a;
-    x = fabs(x);
-    if (r->mode == LINEAR)
-        return x < 1.0 ? 1.0 - x : 0.0;
-    return x <= 1.0 ? ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0 : x < 2.0 ? ((x - 5.0) * x + 8.0) * x * a - 4.0 * a : 0.0;
-}
-
-static void taps_make(const resize *r, int axis, int64_t in, int64_t o, const double roi[2], const taps *t)
-{
-    int64_t *index = t->index + o * t->n;
-    double  *weight = t->weight + o * t->n, last = (double)(in - 1), sum = 0.0;
-    double   x = coordinate(r, (double)o, (double)in, (double)r->y.dim[axis], r->scale[axis], roi);
-    if (r->coordinates == TF_CROP_AND_RESIZE && !(x >= 0.0 && x <= last)) {
-        index[0] = -1;
-        return;
-    }
-    if (r->mode == NEAREST) {
-        index[0] = (int64_t)fmin(fmax(nearest_of(r, x), 0.0), last);
-        weight[0] = 1.0;
-        return;
-    }
-    double stretch = r->antialias && r->scale[axis] < 1.0 ? r->scale[axis] : 1.0;
-    double first = ceil(x) - (double)(t->n / 2); /* equally many taps on both sides; when x is an integer, the left has one more */
-    for (int64_t i = 0; i < t->n; i++) {
-        double at = first + (double)i;
-        index[i] = (int64_t)fmin(fmax(at, 0.0), last); /* outside, the edge value continues */
-        weight[i] = filter(r, (at - x) * stretch);
-        if (r->exclude_outside && (at < 0.0 || at > last))
-            weight[i] = 0.0;
-        sum += weight[i];
-    }
-    for (int64_t i = 0; (r->antialias || r->exclude_outside) && sum != 0.0 && i < t->n; i++)
-        weight[i] /= sum;
-}
-
-static assay_status taps_take(assay_env *env, const as_node_ctx *n, const resize *r, int axis, const as_view *roi, taps *out)
-{
-    int64_t in = n->in[X].shape.dim[axis], size = r->y.dim[axis];
+    int64_t in = n->in[AS_RESIZE_X].shape.dim[axis], size = r->y.dim[axis];
     double  region[2] = {0.0, 1.0};
-    bool    named = false;
     for (int i = 0; i < r->n_axes; i++)
-        if (r->axes[i] == axis) {
-            named = true;
-            for (int k = 0; r->coordinates == TF_CROP_AND_RESIZE && k < 2; k++)
-                region[k] = as_view_get(roi, i + k * r->n_axes);
-        }
-    taps t = {.n = named ? taps_count(r, axis) : 1};
+        for (int k = 0; r->crops && r->axes[i] == axis && k < 2; k++)
+            region[k] = as_view_get(roi, i + k * r->n_axes);
+    taps t = {.n = as_resize_taps(r, axis)};
     t.index = calloc((size_t)size, (size_t)t.n * sizeof *t.index);
     t.weight = calloc((size_t)size, (size_t)t.n * sizeof *t.weight);
     *out = t;
     if (!t.index || !t.weight)
         return as_fail(env, ASSAY_NO_MEMORY, "%s '%s': not enough memory for %lld times %lld taps of axis %d", n->op->name,
                        n->name ? n->name : "", (long long)size, (long long)t.n, axis);
-    for (int64_t o = 0; o < size; o++) {
-        if (named) {
-            taps_make(r, axis, in, o, region, &t);
-        } else {
-            t.index[o] = o;
-            t.weight[o] = 1.0;
-        }
-    }
+    for (int64_t o = 0; o < size; o++)
+        as_resize_make(r, axis, in, o, region, t.index + o * t.n, t.weight + o * t.n);
     return ASSAY_OK;
 }
 
@@ -313,7 +90,7 @@ static double blend(const as_view *x, const taps *t, const int64_t *o, int axis,
     return sum;
 }
 
-static void element(const resize *r, const as_view *x, const taps *t, const int64_t *o, const as_view *y, int64_t i)
+static void element(const as_resize *r, const as_view *x, const taps *t, const int64_t *o, const as_view *y, int64_t i)
 {
     int64_t at[AS_MAX_RANK];
     bool    whole = !as_dtype_is_float(y->dtype);
@@ -324,7 +101,7 @@ static void element(const resize *r, const as_view *x, const taps *t, const int6
             return;
         }
     }
-    if (r->mode == NEAREST && whole) { /* exact, even beyond 2^53 */
+    if (r->mode == AS_RESIZE_NEAREST && whole) { /* exact, even beyond 2^53 */
         as_view one = as_view_fix(x, at, x->shape.rank);
         as_view_set_i64(y, i, as_view_get_i64(&one, 0));
         return;
@@ -335,19 +112,19 @@ static void element(const resize *r, const as_view *x, const taps *t, const int6
 
 static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in, const as_view *out)
 {
-    resize r;
-    AS_TRY(resize_read(env, n, &r));
+    as_resize r;
+    AS_TRY(as_resize_read(env, n, &r));
     int64_t      index[AS_MAX_RANK] = {0}, count = as_shape_count(&r.y);
     taps         t[AS_MAX_RANK] = {0};
     assay_status status = ASSAY_OK;
     for (int axis = 0; status == ASSAY_OK && count && axis < r.y.rank; axis++)
-        status = taps_take(env, n, &r, axis, &in[ROI], &t[axis]);
+        status = taps_take(env, n, &r, axis, &in[AS_RESIZE_ROI], &t[axis]);
     for (int64_t i = 0; status == ASSAY_OK && i < count; i++) {
         if (env && as_cancelled(env)) {
             status = as_op_stopped(env, n);
             break;
         }
-        element(&r, &in[X], t, index, &out[0], i);
+        element(&r, &in[AS_RESIZE_X], t, index, &out[0], i);
         as_index_next(&r.y, index);
     }
     for (int axis = 0; axis < AS_MAX_RANK; axis++) {
@@ -504,11 +281,74 @@ static const as_case cases[] = {
      .n_attrs = 1,
      .attrs = {AS_ATTR_S("mode", "linear")}},
     {.name = "bf16 nearest, empty roi", .n_in = 3, .in = {AS_IN(BF16, 7), {.dtype = AS_F32, .shape = AS_SHAPE(0)}, SCALES_ARE(2)}},
+    {.name = "pixels twice and three times",
+     .n_in = 3,
+     .in = {AS_IN(F32, 2, 9, 3, 5), NONE, SCALES_ARE(1, 1, 2, 3)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_S("coordinate_transformation_mode", "asymmetric"), AS_ATTR_S("nearest_mode", "floor")}},
+    {.name = "rows four times, by size",
+     .n_in = 4,
+     .in = {AS_IN(F32, 2, 3, 3, 7), NONE, NONE, AS_IN_INTS(2, 3, 12, 7)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("nearest_mode", "round_prefer_ceil")}},
     {.name = "not smaller",
      .n_in = 4,
      .in = {AS_IN(F32, 3, 7), NONE, NONE, AS_IN_INTS(7, 8)},
      .n_attrs = 1,
      .attrs = {AS_ATTR_S("keep_aspect_ratio_policy", "not_smaller")}},
+    {.name = "scales in f16 by hand",
+     .n_in = 3,
+     .in = {AS_IN(F16, 3), NONE, {.dtype = AS_F16, .shape = AS_SHAPE(1), .ints = (const int64_t[]){2}}},
+     .given = (const double[]){1, 2, 3},
+     .want = (const double[]){1, 1, 2, 2, 3, 3},
+     .n_want = 6},
+    /* Rows of several vectors and slabs, an axis before and after, repeats. */
+    {.name = "linear twice as large",
+     .n_in = 3,
+     .in = {AS_IN(F32, 1, 3, 19, 23), NONE, SCALES_ARE(1, 1, 2, 2)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("mode", "linear")}},
+    {.name = "cubic, three times as high and two as wide",
+     .n_in = 3,
+     .in = {AS_IN(F32, 2, 2, 9, 21), NONE, SCALES_ARE(1, 1, 3, 2)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_S("mode", "cubic"), AS_ATTR_S("coordinate_transformation_mode", "align_corners")}},
+    {.name = "linear over three axes",
+     .n_in = 4,
+     .in = {AS_IN(F32, 2, 3, 5, 6, 19), NONE, NONE, AS_IN_INTS(2, 3, 9, 4, 35)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("mode", "linear")}},
+    {.name = "linear of rows alone",
+     .n_in = 4,
+     .in = {AS_IN(F32, 3, 9, 35), NONE, NONE, AS_IN_INTS(3, 20, 35)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("mode", "linear")}},
+    {.name = "nearest three times as wide, u8",
+     .n_in = 3,
+     .in = {AS_IN(U8, 2, 7, 37), NONE, SCALES_ARE(1, 2, 3)},
+     .lo = 0,
+     .hi = 255,
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_S("coordinate_transformation_mode", "asymmetric"), AS_ATTR_S("nearest_mode", "floor")}},
+    {.name = "nearest twice as wide, f64",
+     .n_in = 3,
+     .in = {AS_IN(F64, 2, 7, 37), NONE, SCALES_ARE(1, 1, 2)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_S("coordinate_transformation_mode", "asymmetric"), AS_ATTR_S("nearest_mode", "floor")}},
+    {.name = "nearest of rows alone",
+     .n_in = 4,
+     .in = {AS_IN(F32, 3, 9, 5), NONE, NONE, AS_IN_INTS(3, 4, 5)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_S("mode", "nearest")}},
+    /* By hand: an infinity beside an output that is exactly an input must not reach it. */
+    {.name = "linear beside an infinity by hand",
+     .n_in = 4,
+     .in = {AS_IN(F32, 3), NONE, NONE, AS_IN_INTS(5)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_S("mode", "linear"), AS_ATTR_S("coordinate_transformation_mode", "align_corners")},
+     .given = (const double[]){1, 3, INFINITY},
+     .want = (const double[]){1, 2, 3, INFINITY, INFINITY},
+     .n_want = 5},
     {.name = "scalar", .n_in = 1, .in = {{.dtype = AS_F32}}},
     {.name = "to nothing", .n_in = 4, .in = {AS_IN(F32, 3, 7), NONE, NONE, AS_IN_INTS(0, 8)}},
     {.name = "empty", .n_in = 3, .in = {AS_IN(F32, 0, 7), NONE, SCALES_ARE(2, 1)}},

@@ -52,6 +52,8 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     int      d_scale;
     AS_TRY(as_norm_one_dtype(b, n));
     AS_TRY(as_norm_axes(b->env, n, &axes));
+    if (as_norm_line_grad(b, n, axes, in, NULL, d_out[0], true, d_in))
+        return ASSAY_OK;
     as_norm_grad(b, in[0], in[1], d_out[0], axes, as_norm_epsilon(n), true, &d_in[0], &d_scale);
     d_in[1] = as_b_sum_to(b, d_scale, &n->in[1].shape);
     return ASSAY_OK;

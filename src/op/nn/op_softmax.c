@@ -70,10 +70,8 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
     d_in[0] = -1;
     if (d_out[0] < 0)
         return ASSAY_OK;
-    int64_t axis = as_attr_int(n, "axis", -1);
-    int     t = as_b2(b, "Mul", d_out[0], out[0]), list = as_b_ints(b, &axis, 1);
-    if (t >= 0 && list >= 0)
-        d_in[0] = as_b2(b, "Mul", out[0], as_b2(b, "Sub", d_out[0], as_b2(b, "ReduceSum", t, list)));
+    as_attr axis = AS_ATTR_I("axis", as_attr_int(n, "axis", -1));
+    d_in[0] = b->node(b, "assay.SoftmaxGrad", (int[]){out[0], d_out[0]}, 2, &axis, 1, NULL, 1);
     return ASSAY_OK;
 }
 

@@ -1,4 +1,4 @@
-/* taps.h - which elements a window sees, and the window of ConvTranspose.  Only the operators with a window, window.c and
+/* taps.h - which elements a window sees.  Only the operators with a window, window.c and
  * quantize.c include it. */
 #ifndef AS_OP_TAPS_H
 #define AS_OP_TAPS_H
@@ -43,10 +43,6 @@ static inline bool as_tap_from(const as_window *w, const int64_t *p, const int64
     }
     return seen;
 }
-
-/* The shape rule of ConvTranspose.  The window is that of the Conv from y to x, so its `in` holds the sizes of y and its `out`
- * those of x. */
-assay_status as_transposed_read(assay_env *env, const as_node_ctx *n, const as_shape *x, const as_shape *w, as_conv_shapes *out);
 
 /* for (each tap k of a window, or each place of a plane) */
 #define AS_EACH3(k, size)                              \

@@ -17,8 +17,7 @@ static as_cost cost(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);
     uint64_t count = as_sat_count(&n->in[0].shape);
-    cost.flops = as_sat_mul(5, count);
-    cost.special = count;
+    cost.flops = as_sat_mul(6, count);
     return cost;
 }
 
@@ -68,6 +67,16 @@ static const as_case cases[] = {
     {.name = "7x9", .n_in = 1, .in = {AS_IN(F32, 7, 9)}, .lo = -3, .hi = 5},
     {.name = "above zero", .n_in = 1, .in = {AS_IN(F32, 2, 17)}, .lo = 3, .hi = 5},
     {.name = "scalar", .n_in = 1, .in = {{.dtype = AS_F32}}},
+    /* By hand: what is not a number has no part in the range and becomes 0. */
+    {.name = "not a number by hand",
+     .n_in = 1,
+     .in = {AS_IN(F32, 3)},
+     .given = (const double[]){-51, NAN, 204},
+     .want = (const double[]){0, 0, 255},
+     .n_want = 3},
+    {.name = "5x67", .n_in = 1, .in = {AS_IN(F32, 5, 67)}, .lo = -3, .hi = 5},
+    {.name = "all above 0", .n_in = 1, .in = {AS_IN(F32, 131)}, .lo = 1, .hi = 5},
+    {.name = "all below 0", .n_in = 1, .in = {AS_IN(F32, 16)}, .lo = -5, .hi = -1},
     {.name = "empty", .n_in = 1, .in = {AS_IN(F32, 0, 3)}},
 };
 

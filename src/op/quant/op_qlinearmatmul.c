@@ -68,6 +68,12 @@ static assay_status eval(assay_env *env, const as_node_ctx *n, const as_view *in
         .dtype = AS_##dtype_ \
     }
 
+/* A scale of the result so large that not everything saturates. */
+#define LARGE(value_)                                           \
+    {                                                           \
+        .dtype = AS_F32, .ints = (const int64_t[]) { (value_) } \
+    }
+
 static const as_case cases[] = {
     /* ONNX Runtime 1.31.1 on the CPU. Scales are powers of two, so that nothing is rounded twice; weights are small,
      * because its u8 by i8 product saturates at 16 bits on machines without VNNI. */
@@ -101,6 +107,32 @@ static const as_case cases[] = {
      .lo = 1,
      .hi = 100,
      .in = {AS_IN(U8, 7), ONE(F32), ONE(U8), AS_IN(I8, 7), ONE(F32), ONE(I8), ONE(F32), ONE(U8)}},
+    /* Around tiles and panels. */
+    {.name = "13x35x33",
+     .n_in = 8,
+     .lo = 0.5,
+     .hi = 90,
+     .in = {AS_IN(U8, 13, 35), ONE(F32), ONE(U8), AS_IN(I8, 35, 33), ONE(F32), ONE(I8), LARGE(2000000), ONE(U8)}},
+    {.name = "25x9x50 to i8, a scale a column",
+     .n_in = 8,
+     .lo = 0.5,
+     .hi = 90,
+     .in = {AS_IN(I8, 25, 9), ONE(F32), ONE(I8), AS_IN(U8, 9, 50), AS_IN(F32, 50), AS_IN(U8, 50), LARGE(500000), ONE(I8)}},
+    {.name = "14x20x17, all by rows and columns",
+     .n_in = 8,
+     .lo = 0.5,
+     .hi = 90,
+     .in = {AS_IN(I8, 14, 20),
+            AS_IN(F32, 14),
+            AS_IN(I8, 14),
+            AS_IN(I8, 20, 17),
+            AS_IN(F32, 17),
+            AS_IN(I8, 17),
+            {.dtype = AS_F32,
+             .shape = {.rank = 1, .dim = {14}},
+             .ints = (const int64_t[]){300000, 900000, 1000000, 1100000, 700000, 800000, 900000, 400000, 500000, 600000, 700000,
+                                       300000, 200000, 900000}},
+            AS_IN(U8, 14)}},
     {.name = "empty", .n_in = 8, .in = {AS_IN(U8, 0, 3), ONE(F32), ONE(U8), AS_IN(U8, 3, 2), ONE(F32), ONE(U8), ONE(F32), ONE(U8)}},
 };
 

@@ -35,8 +35,7 @@ static as_cost cost(const as_node_ctx *n)
 {
     as_cost  cost = as_cost_bytes(n);
     uint64_t count = as_sat_count(&n->in[0].shape);
-    cost.flops = as_sat_mul(3, count);
-    cost.special = count;
+    cost.flops = as_sat_mul(4, count);
     return cost;
 }
 
@@ -185,6 +184,43 @@ static const as_case cases[] = {
      .hi = 4,
      .n_attrs = 1,
      .attrs = {AS_ATTR_I("output_dtype", 3)}},
+    /* By hand: what is not a number is 0, not the zero point; infinities saturate. */
+    {.name = "not a number by hand",
+     .n_in = 3,
+     .in = {AS_IN(F32, 4), {.dtype = AS_F32}, {.dtype = AS_I8}},
+     .given = (const double[]){NAN, INFINITY, -INFINITY, 300, 1, 5},
+     .want = (const double[]){0, 127, -128, 127},
+     .n_want = 4},
+    /* Around the sixteen elements of a vector, with one scale, one per slice, per column and per block, and with ties. */
+    {.name = "u8 of 3x37 with ties",
+     .n_in = 3,
+     .in = {AS_IN(F32, 3, 37), {.dtype = AS_F32}, {.dtype = AS_U8}},
+     .lo = 0.25,
+     .hi = 90},
+    {.name = "i8 of 2x5x33 by slices",
+     .n_in = 3,
+     .in = {AS_IN(F32, 2, 5, 33), AS_IN(F32, 5), AS_IN(I8, 5)},
+     .lo = -50,
+     .hi = 50,
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_I("axis", 1)}},
+    {.name = "u8 of 5x35 by columns", .n_in = 3, .in = {AS_IN(F32, 5, 35), AS_IN(F32, 35), AS_IN(U8, 35)}, .lo = 0.5, .hi = 90},
+    {.name = "i8 of 3x50 in blocks",
+     .n_in = 3,
+     .in = {AS_IN(F32, 3, 50), AS_IN(F32, 3, 3), AS_IN(I8, 3, 3)},
+     .lo = -50,
+     .hi = 50,
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_I("axis", 1), AS_ATTR_I("block_size", 20)}},
+    {.name = "u8 of 7x18 in blocks of rows",
+     .n_in = 3,
+     .in = {AS_IN(F32, 7, 18), AS_IN(F32, 3, 18), AS_IN(U8, 3, 18)},
+     .lo = 0.5,
+     .hi = 90,
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_I("axis", 0), AS_ATTR_I("block_size", 3)}},
+    {.name = "i16 of 67", .n_in = 3, .in = {AS_IN(F32, 67), {.dtype = AS_F32}, {.dtype = AS_I16}}, .lo = -9, .hi = 9},
+    {.name = "u16 of 4x33 by columns", .n_in = 3, .in = {AS_IN(F32, 4, 33), AS_IN(F32, 33), AS_IN(U16, 33)}, .lo = 0.001, .hi = 9},
     {.name = "empty", .n_in = 2, .in = {AS_IN(F32, 0, 3), {.dtype = AS_F32}}},
 };
 

@@ -1,5 +1,5 @@
 /* quantize.h - what the operators on quantised integers share: how scales and zero points lie over a tensor, rounding,
- * and exact integer products.  Only those operators include it. */
+ * and exact integer products.  Besides those operators, their kernels read it. */
 #ifndef AS_OP_QUANTIZE_H
 #define AS_OP_QUANTIZE_H
 

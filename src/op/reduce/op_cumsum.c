@@ -116,6 +116,10 @@ static const as_case cases[] = {
     {.name = "exclusive", .n_in = 2, .in = {AS_IN(F32, 3, 17), AS_IN_INT(1)}, .n_attrs = 1, .attrs = {AS_ATTR_I("exclusive", 1)}},
     {.name = "f16", .n_in = 2, .in = {AS_IN(F16, 9), AS_IN_INT(0)}},
     {.name = "empty", .n_in = 2, .in = {AS_IN(F32, 0, 3), AS_IN_INT(1)}},
+    {.name = "f32 along the first of 9x70", .n_in = 2, .in = {AS_IN(F32, 9, 70), AS_IN_INT(0)}, .lo = -9, .hi = 9, .no_grad = true},
+    {.name = "i64 along the first of 9x70", .n_in = 2, .in = {AS_IN(I64, 9, 70), AS_IN_INT(0)}, .lo = -9, .hi = 9, .no_grad = true},
+    {.name = "i32 along the first of 9x70", .n_in = 2, .in = {AS_IN(I32, 9, 70), AS_IN_INT(0)}, .lo = -9, .hi = 9, .no_grad = true},
+    {.name = "f64 along the first of 9x70", .n_in = 2, .in = {AS_IN(F64, 9, 70), AS_IN_INT(0)}, .lo = -9, .hi = 9, .no_grad = true},
 };
 
 /* One addition per element after the first of its line, which is nearly one per element. */

@@ -64,6 +64,8 @@ static const as_case cases[] = {
      .want = (const double[]){0, 0.6931471805599453, 1.3862943611198906},
      .n_want = 3},
     AS_CASES_REDUCE(0.5, 1.5),
+    {.name = "lines of 70", .n_in = 2, .in = {AS_IN(F32, 3, 70), AS_IN_INTS(1)}, .lo = 0.5, .hi = 2, .no_grad = true},
+    {.name = "columns of 9x300", .n_in = 2, .in = {AS_IN(F32, 9, 300), AS_IN_INTS(0)}, .lo = 0.5, .hi = 2, .no_grad = true},
 };
 
 const as_op as_op_reducelogsum = {

@@ -1,5 +1,7 @@
 /* op_topk.c - the k largest (or smallest) elements along an axis and their indices.  Of equal elements the first comes first;
  * a NaN is larger than any number.  Without `sorted` any order is allowed; this code sorts anyway. */
+#include <math.h>
+
 #include "op/shape/move.h"
 
 static const as_attr_def attrs[] = {
@@ -136,6 +138,23 @@ static const as_case cases[] = {
      .attrs = {AS_ATTR_I("axis", 1), AS_ATTR_I("sorted", 0)}},
     {.name = "none", .n_in = 2, .in = {AS_IN(F32, 3), AS_IN_INTS(0)}},
     {.name = "f16", .n_in = 2, .in = {AS_IN(F16, 33), AS_IN_INTS(9)}},
+    {.name = "zeros and NaNs by hand",
+     .n_in = 2,
+     .in = {AS_IN(F32, 6), AS_IN_INTS(6)},
+     .no_grad = true,
+     AS_GIVEN(-0.0, -1, NAN, 0, -NAN, INFINITY),
+     AS_WANT(NAN, NAN, INFINITY, -0.0, 0, -1)},
+#define SMALLEST     .no_grad = true, .n_attrs = 1, .attrs = {AS_ATTR_I("largest", 0)}
+#define ALONG(axis_) .no_grad = true, .n_attrs = 1, .attrs = {AS_ATTR_I("axis", axis_)}
+    /* Longer than a kernel's list of candidates, with and without equals. */
+    {.name = "7 of 1000", .n_in = 2, .in = {AS_IN(F32, 2, 1000), AS_IN_INTS(7)}, .no_grad = true},
+    {.name = "60 of 701 in f64, smallest", .n_in = 2, .in = {AS_IN(F64, 701), AS_IN_INTS(60)}, SMALLEST},
+    {.name = "9 of 999 equals", .n_in = 2, .in = {AS_IN(I8, 999), AS_IN_INTS(9)}, .no_grad = true, .lo = -2, .hi = 2},
+    {.name = "9 of 999 equals, smallest", .n_in = 2, .in = {AS_IN(I64, 999), AS_IN_INTS(9)}, SMALLEST, .lo = -2, .hi = 2},
+    {.name = "3 of 600 u32", .n_in = 2, .in = {AS_IN(U32, 600), AS_IN_INTS(3)}, .no_grad = true, .lo = 0, .hi = 4e9},
+    {.name = "2 of 600 bf16", .n_in = 2, .in = {AS_IN(BF16, 600), AS_IN_INTS(2)}, .no_grad = true},
+    {.name = "all of 300", .n_in = 2, .in = {AS_IN(F32, 300), AS_IN_INTS(300)}, .no_grad = true},
+    {.name = "5 of 40 along the first of 40x37", .n_in = 2, .in = {AS_IN(F32, 40, 37), AS_IN_INTS(5)}, ALONG(0)},
 };
 
 const as_op as_op_topk = {

@@ -56,25 +56,16 @@ static assay_status grad(as_builder *b, const as_node_ctx *n, const int *in, con
         return ASSAY_OK;
     int      axis = axis_of(n), wide = indices->rank, rank = x->rank - 1 + wide;
     int64_t  front[AS_MAX_RANK], home[AS_MAX_RANK];
-    as_shape turned = *x, column = AS_SHAPE(as_shape_count(indices), 1), rows = {.rank = x->rank};
+    as_shape table = *x;
     for (int i = 0; i < rank; i++) /* first the indices' axes, then those before them, then those after */
         front[i] = i < wide ? axis + i : i < wide + axis ? i - wide : i;
     for (int i = 0; i < x->rank; i++)
         home[i] = i < axis ? i + 1 : i == axis ? 0 : i;
     for (int i = 0; i < x->rank; i++)
-        turned.dim[home[i]] = x->dim[i];
-    rows = turned;
-    rows.dim[0] = column.dim[0];
-    int dy = axis ? as_b_transpose(b, d_out[0], front, rank) : d_out[0], which = as_b_reshape(b, in[1], &column);
-    if (n->in[1].dtype != AS_I64) {
-        as_attr to = AS_ATTR_I("to", 7);
-        which = which < 0 ? -1 : b->node(b, "Cast", &which, 1, &to, 1, NULL, 1);
-    }
-    as_attr add = AS_ATTR_S("reduction", "add");
-    int     parts[] = {as_b_blank(b, n->in[0].dtype, &turned), which, as_b_reshape(b, dy, &rows)};
-    if (parts[0] < 0 || parts[1] < 0 || parts[2] < 0)
-        return ASSAY_OK;
-    int sum = b->node(b, "ScatterND", parts, 3, &add, 1, NULL, 1);
+        table.dim[home[i]] = x->dim[i];
+    int     dy = axis ? as_b_transpose(b, d_out[0], front, rank) : d_out[0];
+    as_attr size = {.name = "input_shape", .kind = AS_ATTR_INTS, .ints = table.dim, .n = (size_t)table.rank};
+    int     sum = dy < 0 ? -1 : b->node(b, "assay.GatherGrad", (int[]){dy, in[1]}, 2, &size, 1, NULL, 1);
     d_in[0] = axis ? as_b_transpose(b, sum, home, x->rank) : sum;
     return ASSAY_OK;
 }

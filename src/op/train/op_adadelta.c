@@ -1,0 +1,85 @@
+/* op_adadelta.c - assay.AdaDelta: AdaDelta over a block of parameters.
+ *
+ * g <- g + decay w; e <- rho e + (1 - rho) g^2; c = sqrt(d + epsilon) / sqrt(e + epsilon) g; d <- rho d + (1 - rho) c^2;
+ * w <- w - rate c.  optimizer.h says what the operands are. */
+#include "op/train/optimizer_case.h"
+
+static const as_attr_def attrs[] = {
+    {.name = "epsilon", .kind = AS_ATTR_FLOAT}, {.name = "rho", .kind = AS_ATTR_FLOAT}, AS_OPT_ATTRS};
+
+static const as_case cases[] = {
+    /* The second step of PyTorch's own, in double. */
+    {.name = "as PyTorch's",
+     .n_in = 9,
+     .in = {AS_IN(F32, 3), AS_IN(F32, 3), AS_IN(F32, 1), AS_IN(F32, 1), STEP(2), NONE, NONE, AS_IN(F32, 3), AS_IN(F32, 3)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_F("rho", 0.5), AS_ATTR_F("epsilon", 0.0625)},
+     .given = (const double[]){0.6801989254665843, -1.7958758547680684, 0.827805034053593, -0.25, 0.75, -0.5, 1, 0.25, 0.28125,
+                               0.03125, 0.3828125, 0.051136363636363626, 0.02083333333333334, 0.053728070175438604},
+     .want = (const double[]){0.7395333658004447, -2.043220075379853, 1.0111759613863913},
+     .n_want = 3},
+    {.name = "one parameter",
+     .n_in = 9,
+     .in = {AS_IN(F32, 1), AS_IN(F32, 1), AS_IN(F32, 1), AS_IN(F32, 1), STEP(1), NONE, NONE, AS_IN(F32, 1), AS_IN(F32, 1)},
+     .lo = 0,
+     .hi = 1},
+    {.name = "7",
+     .n_in = 9,
+     .in = {AS_IN(F32, 7), AS_IN(F32, 7), AS_IN(F32, 1), AS_IN(F32, 1), STEP(2), NONE, NONE, AS_IN(F32, 7), AS_IN(F32, 7)},
+     .lo = 0,
+     .hi = 1},
+    {.name = "33, two groups, scale",
+     .n_in = 9,
+     .in = {AS_IN(F32, 33), AS_IN(F32, 33), AS_IN(F32, 2), AS_IN(F32, 2), STEP(5), NONE, NUMBER, AS_IN(F32, 33), AS_IN(F32, 33)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_LIST("starts", 0, 17)},
+     .lo = 0,
+     .hi = 1},
+    {.name = "1000, four groups, one empty, clipped",
+     .n_in = 9,
+     .in = {AS_IN(F32, 1000), AS_IN(F32, 1000), AS_IN(F32, 4), AS_IN(F32, 4), STEP(100), NUMBER, NUMBER, AS_IN(F32, 1000),
+            AS_IN(F32, 1000)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_F("clip_norm", 0.25), AS_ATTR_F("clip_value", 0.125), AS_ATTR_LIST("starts", 0, 3, 3, 640)},
+     .lo = 0,
+     .hi = 1},
+    {.name = "5000",
+     .n_in = 9,
+     .in = {AS_IN(F32, 5000), AS_IN(F32, 5000), AS_IN(F32, 1), AS_IN(F32, 1), STEP(3), NUMBER, NONE, AS_IN(F32, 5000),
+            AS_IN(F32, 5000)},
+     .lo = 0,
+     .hi = 1},
+    {.name = "skipped",
+     .n_in = 9,
+     .in = {AS_IN(F32, 2), AS_IN(F32, 2), AS_IN(F32, 1), AS_IN(F32, 1), STEP(4), NUMBER, NONE, AS_IN(F32, 2), AS_IN(F32, 2)},
+     .given = (const double[]){0.5, 0.25, 1, 2, 0.125, 0.25, HUGE_VAL, 0.5, 0.75, 0.5, 0.75},
+     .want = (const double[]){0.5, 0.25},
+     .n_want = 2},
+    {.name = "rho",
+     .n_in = 9,
+     .in = {AS_IN(F32, 19), AS_IN(F32, 19), AS_IN(F32, 1), AS_IN(F32, 1), STEP(2), NONE, NONE, AS_IN(F32, 19), AS_IN(F32, 19)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_F("rho", 0.5)},
+     .lo = 0,
+     .hi = 1},
+    {.name = "empty",
+     .n_in = 9,
+     .in = {AS_IN(F32, 0), AS_IN(F32, 0), AS_IN(F32, 1), AS_IN(F32, 1), STEP(1), NONE, NONE, AS_IN(F32, 0), AS_IN(F32, 0)},
+     .lo = 0,
+     .hi = 1},
+};
+
+const as_op as_op_adadelta = {
+    .name = "assay.AdaDelta",
+    .min_in = 5,
+    .max_in = AS_OPT_STATE + 2,
+    .min_out = 1,
+    .max_out = AS_OPT_NEW_STATE + 2,
+    .attrs = attrs,
+    .infer = as_opt_infer,
+    .cost = as_opt_cost,
+    .eval = as_opt_eval, /* no gradient: nothing is trained through an update */
+    .tolerance = 2e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
+};

@@ -1,0 +1,87 @@
+/* op_adam.c - assay.Adam: Adam, and with decoupled = 1 AdamW, over a block of parameters.
+ *
+ * g <- g + decay w (not when decoupled); m <- beta1 m + (1 - beta1) g; v <- beta2 v + (1 - beta2) g^2;
+ * w <- w - rate (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon)), and when decoupled - rate decay w.  optimizer.h says what
+ * the operands are. */
+#include "op/train/optimizer_case.h"
+
+static const as_attr_def attrs[] = {{.name = "beta1", .kind = AS_ATTR_FLOAT},
+                                    {.name = "beta2", .kind = AS_ATTR_FLOAT},
+                                    {.name = "decoupled", .kind = AS_ATTR_INT},
+                                    {.name = "epsilon", .kind = AS_ATTR_FLOAT},
+                                    AS_OPT_ATTRS};
+
+static const as_case cases[] = {
+    /* The second step of PyTorch's own, in double. */
+    {.name = "as PyTorch's",
+     .n_in = 9,
+     .in = {AS_IN(F32, 3), AS_IN(F32, 3), AS_IN(F32, 1), AS_IN(F32, 1), STEP(2), NONE, NONE, AS_IN(F32, 3), AS_IN(F32, 3)},
+     .given = (const double[]){0.8750000016666667, -1.8750000049999997, 0.6249999985714285, -0.25, 0.75, -0.5, 0.125, 0.25, 0.075,
+                               -0.025, -0.0875, 0.0005625, 6.25e-05, 0.000765625},
+     .want = (const double[]){0.7951896923131337, -1.888907443677345, 0.7369786619837344},
+     .n_want = 3},
+    {.name = "one parameter",
+     .n_in = 9,
+     .in = {AS_IN(F32, 1), AS_IN(F32, 1), AS_IN(F32, 1), AS_IN(F32, 1), STEP(1), NONE, NONE, AS_IN(F32, 1), AS_IN(F32, 1)},
+     .lo = 0,
+     .hi = 1},
+    {.name = "7",
+     .n_in = 9,
+     .in = {AS_IN(F32, 7), AS_IN(F32, 7), AS_IN(F32, 1), AS_IN(F32, 1), STEP(2), NONE, NONE, AS_IN(F32, 7), AS_IN(F32, 7)},
+     .lo = 0,
+     .hi = 1},
+    {.name = "33, two groups, scale",
+     .n_in = 9,
+     .in = {AS_IN(F32, 33), AS_IN(F32, 33), AS_IN(F32, 2), AS_IN(F32, 2), STEP(5), NONE, NUMBER, AS_IN(F32, 33), AS_IN(F32, 33)},
+     .n_attrs = 1,
+     .attrs = {AS_ATTR_LIST("starts", 0, 17)},
+     .lo = 0,
+     .hi = 1},
+    {.name = "1000, four groups, one empty, clipped",
+     .n_in = 9,
+     .in = {AS_IN(F32, 1000), AS_IN(F32, 1000), AS_IN(F32, 4), AS_IN(F32, 4), STEP(100), NUMBER, NUMBER, AS_IN(F32, 1000),
+            AS_IN(F32, 1000)},
+     .n_attrs = 3,
+     .attrs = {AS_ATTR_F("clip_norm", 0.25), AS_ATTR_F("clip_value", 0.125), AS_ATTR_LIST("starts", 0, 3, 3, 640)},
+     .lo = 0,
+     .hi = 1},
+    {.name = "5000",
+     .n_in = 9,
+     .in = {AS_IN(F32, 5000), AS_IN(F32, 5000), AS_IN(F32, 1), AS_IN(F32, 1), STEP(3), NUMBER, NONE, AS_IN(F32, 5000),
+            AS_IN(F32, 5000)},
+     .lo = 0,
+     .hi = 1},
+    {.name = "skipped",
+     .n_in = 9,
+     .in = {AS_IN(F32, 2), AS_IN(F32, 2), AS_IN(F32, 1), AS_IN(F32, 1), STEP(4), NUMBER, NONE, AS_IN(F32, 2), AS_IN(F32, 2)},
+     .given = (const double[]){0.5, 0.25, 1, 2, 0.125, 0.25, HUGE_VAL, 0.5, 0.75, 0.5, 0.75},
+     .want = (const double[]){0.5, 0.25},
+     .n_want = 2},
+    {.name = "decoupled",
+     .n_in = 9,
+     .in = {AS_IN(F32, 19), AS_IN(F32, 19), AS_IN(F32, 1), AS_IN(F32, 1), STEP(3), NONE, NONE, AS_IN(F32, 19), AS_IN(F32, 19)},
+     .n_attrs = 2,
+     .attrs = {AS_ATTR_I("decoupled", 1), AS_ATTR_F("beta1", 0.5)},
+     .lo = 0,
+     .hi = 1},
+    {.name = "empty",
+     .n_in = 9,
+     .in = {AS_IN(F32, 0), AS_IN(F32, 0), AS_IN(F32, 1), AS_IN(F32, 1), STEP(1), NONE, NONE, AS_IN(F32, 0), AS_IN(F32, 0)},
+     .lo = 0,
+     .hi = 1},
+};
+
+const as_op as_op_adam = {
+    .name = "assay.Adam",
+    .min_in = 5,
+    .max_in = AS_OPT_STATE + 2,
+    .min_out = 1,
+    .max_out = AS_OPT_NEW_STATE + 2,
+    .attrs = attrs,
+    .infer = as_opt_infer,
+    .cost = as_opt_cost,
+    .eval = as_opt_eval, /* no gradient: nothing is trained through an update */
+    .tolerance = 2e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
+};

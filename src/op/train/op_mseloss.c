@@ -1,0 +1,21 @@
+/* op_mseloss.c - assay.MseLoss(y, target, rows): mean of squares (y - t)^2; the mean over all elements, or those of the first `rows` rows. */
+#include "op/train/loss_case.h"
+
+/* By hand. */
+static const double  want[] = {2.9166666666666665}, want_rows[] = {3.3125};
+static const as_case cases[] = {LOSS_CASES(want, want_rows, false, 0, )};
+
+const as_op as_op_mseloss = {
+    .name = "assay.MseLoss",
+    .min_in = 2,
+    .max_in = 3,
+    .min_out = 1,
+    .max_out = 1,
+    .infer = as_loss_infer,
+    .cost = as_loss_cost,
+    .eval = as_loss_eval,
+    .grad = as_loss_grad,
+    .tolerance = 1e-6,
+    .cases = cases,
+    .n_cases = AS_COUNT(cases),
+};
