@@ -1,0 +1,18 @@
+/* k_loss_f32_avx2.c - the mean of a loss over elements, vectors of eight. */
+#include "backend/cpu/simd/simd_avx2.h"
+
+#include "backend/cpu/train/loss_body.h"
+
+const as_kernel as_k_loss_f32_avx2 = {
+    .name = "loss_f32_avx2",
+    .op = "assay.MseLoss",
+    .isa = AS_SIMD_ISA,
+    .rank = 30,
+    .why = "shards of a fixed size, added in double, vectors of eight",
+    .accepts = as_kernel_f32_only,
+    .run = run,
+    .also = also,
+    .scratch_bytes = scratch_bytes,
+    .shares = n_shards,
+    .finish = finish,
+};
