@@ -79,12 +79,16 @@ typedef struct as_choice {
     const char       *name, *why; /* why this one, or why the device refuses */
     as_trace_refusal *refused;
     int               n_refused;
-    bool              slow;          /* the operator's reference code, because there is no kernel: fusing into it gains nothing */
-    unsigned          in_place;      /* bit i: output 0 may share the memory of input i, when both are alike */
-    size_t            scratch_bytes; /* for all threads together */
-    as_cost           issued;        /* the work that this kernel issues; zero: as the op's cost */
+    bool              slow;     /* the operator's reference code, because there is no kernel: fusing into it gains nothing */
+    unsigned          in_place; /* bit i: the only output may share the memory of input i, when both are alike */
+    uint8_t           in_place_of[AS_N_IN_PLACE]; /* of any number of outputs: k may share the memory of input in_place_of[k] - 1 */
+    size_t            scratch_bytes;              /* for all threads together */
+    as_cost           issued;                     /* the work that this kernel issues; zero: as the op's cost */
     /* Weight inputs that the kernel wants packed once: those with packed_bytes[i] > 0. */
     size_t packed_bytes[AS_N_PACKED];
+    bool   packed_alone; /* it does not read the weights themselves where they are packed */
+    /* Bit i: input i is packed only where it does not change from run to run. */
+    unsigned read_in_place;
 } as_choice;
 
 /* One step of a segment: buffers by plan id. */

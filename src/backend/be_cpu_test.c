@@ -189,7 +189,7 @@ Test(be_cpu, reads_the_mask_when_it_opens)
     expect_ok(NULL, assay_env_new(&env));
     setenv("ASSAY_CPU", "-sse9", 1);
     expect_fails(env, as_device_open(env, "cpu", 1, &device), ASSAY_BAD_INPUT, "ASSAY_CPU is '-sse9'");
-    setenv("ASSAY_CPU", "-avx2,-avx512,-neon,-f16c", 1);
+    setenv("ASSAY_CPU", "-avx2,-avx512,-neon,-f16c,-vnni,-dotprod", 1);
     expect_ok(env, as_device_open(env, "cpu", 1, &device));
     unsetenv("ASSAY_CPU");
     expect_has(device->text, ", scalar, 1 thread");

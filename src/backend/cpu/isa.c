@@ -8,6 +8,9 @@
 #include <cpuid.h>
 #elif defined(__APPLE__)
 #include <sys/sysctl.h>
+#elif defined(__linux__) && defined(__aarch64__)
+#include <sys/auxv.h>
+#include <asm/hwcap.h>
 #endif
 
 #include "base/text.h"
@@ -16,10 +19,8 @@ static const struct {
     unsigned    bit;
     const char *name;
 } sets[] = {
-    {AS_ISA_AVX2, "avx2"},
-    {AS_ISA_AVX512, "avx512"},
-    {AS_ISA_NEON, "neon"},
-    {AS_ISA_F16C, "f16c"},
+    {AS_ISA_AVX2, "avx2"}, {AS_ISA_AVX512, "avx512"}, {AS_ISA_NEON, "neon"},
+    {AS_ISA_F16C, "f16c"}, {AS_ISA_VNNI, "vnni"},     {AS_ISA_DOTPROD, "dotprod"},
 };
 
 #if defined(__x86_64__)
@@ -34,6 +35,8 @@ unsigned as_isa_cpu(void)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
         isa |= AS_ISA_AVX512;
+    if ((isa & AS_ISA_AVX512) && __builtin_cpu_supports("avx512vnni"))
+        isa |= AS_ISA_VNNI;
     /* Not every compiler's built-in knows f16c; it needs no more saved state than avx does. */
     if (__builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C))
         isa |= AS_ISA_F16C;
@@ -60,8 +63,21 @@ const char *as_cpu_name(char *buf, size_t size)
 
 #elif defined(__aarch64__)
 
-/* NEON is part of the architecture. */
-unsigned as_isa_cpu(void) { return AS_ISA_NEON; }
+/* NEON is part of the architecture, its dot products are not. */
+static bool has_dotprod(void)
+{
+#if defined(__APPLE__)
+    int    has = 0;
+    size_t size = sizeof has;
+    return !sysctlbyname("hw.optional.arm.FEAT_DotProd", &has, &size, NULL, 0) && has;
+#elif defined(__linux__)
+    return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#else
+    return false;
+#endif
+}
+
+unsigned as_isa_cpu(void) { return AS_ISA_NEON | (has_dotprod() ? AS_ISA_DOTPROD : 0u); }
 
 const char *as_cpu_name(char *buf, size_t size)
 {
@@ -105,9 +121,10 @@ static assay_status word_read(assay_env *env, const char *text, const char *word
             return as_fail(env, ASSAY_BAD_INPUT, "cpu: ASSAY_CPU is '%s': unknown instruction set '%s'; did you mean '%s'?", text,
                            name, near);
     }
-    return as_fail(env, ASSAY_BAD_INPUT,
-                   "cpu: ASSAY_CPU is '%s': '%.*s' is not one of -avx2, -avx512, -neon and -f16c, separated by commas", text,
-                   (int)(n < 64 ? n : 64), word);
+    return as_fail(
+        env, ASSAY_BAD_INPUT,
+        "cpu: ASSAY_CPU is '%s': '%.*s' is not one of -avx2, -avx512, -neon, -f16c, -vnni and -dotprod, separated by commas", text,
+        (int)(n < 64 ? n : 64), word);
 }
 
 assay_status as_isa_mask(assay_env *env, const char *text, unsigned *out)

@@ -13,6 +13,8 @@ Test(isa, a_mask_names_instruction_sets)
     expect_eq(mask, AS_ISA_AVX2 | AS_ISA_F16C);
     expect_ok(env, as_isa_mask(env, "-neon", &mask));
     expect_eq(mask, AS_ISA_NEON);
+    expect_ok(env, as_isa_mask(env, "-vnni,-dotprod", &mask));
+    expect_eq(mask, AS_ISA_VNNI | AS_ISA_DOTPROD);
     expect_ok(env, as_isa_mask(env, NULL, &mask));
     expect_eq(mask, 0);
     expect_ok(env, as_isa_mask(env, "", &mask));
@@ -41,7 +43,7 @@ Test(isa, the_environment_takes_sets_away)
     unsetenv("ASSAY_CPU");
     unsigned all = as_isa_here();
     expect_eq(all, as_isa_cpu());
-    setenv("ASSAY_CPU", "-avx2,-avx512,-neon,-f16c", 1);
+    setenv("ASSAY_CPU", "-avx2,-avx512,-neon,-f16c,-vnni,-dotprod", 1);
     expect_eq(as_isa_here(), AS_ISA_SCALAR);
     setenv("ASSAY_CPU", "-f16c", 1);
     expect_eq(as_isa_here(), all & ~(unsigned)AS_ISA_F16C);
@@ -54,6 +56,8 @@ Test(isa, sets_are_shown_by_name)
     expect_str(as_isa_show(AS_ISA_SCALAR, buf, sizeof buf), "scalar");
     expect_str(as_isa_show(AS_ISA_AVX2 | AS_ISA_F16C, buf, sizeof buf), "avx2 f16c");
     expect_str(as_isa_show(AS_ISA_AVX512 | AS_ISA_NEON, buf, sizeof buf), "avx512 neon");
+    expect_str(as_isa_show(AS_ISA_AVX512 | AS_ISA_VNNI, buf, sizeof buf), "avx512 vnni");
+    expect_str(as_isa_show(AS_ISA_NEON | AS_ISA_DOTPROD, buf, sizeof buf), "neon dotprod");
     expect_str(as_isa_show(AS_ISA_AVX512 | AS_ISA_NEON, small, sizeof small), "avx51");
 }
 

@@ -94,8 +94,32 @@ static bool is_better(const as_kernel *a, const as_kernel *b)
     return !b || a->rank > b->rank || (a->rank == b->rank && strcmp(a->name, b->name) < 0);
 }
 
-static const char *loss(as_arena *arena, const as_kernel *k, const as_kernel *winner)
+static bool are_compared(const as_kernel *a, const as_kernel *b) { return a->cost && b->cost && a->isa == b->isa; }
+
+/* Of those that are compared with the first winner by cost, the cheapest; the first winner itself when others only cost as much. */
+static const as_kernel *cheapest(const as_kernel *const *table, const as_node_ctx *n, unsigned isa, unsigned masked,
+                                 const as_kernel *first)
 {
+    const as_kernel *best = first;
+    char             why[256];
+    for (const as_kernel *const *k = table; first && first->cost && *k; k++) {
+        if (*k == first || !as_kernel_is_for(*k, n->op->name) || !are_compared(*k, first) ||
+            hindrance(*k, n, isa, masked, why, sizeof why))
+            continue;
+        double cost = (*k)->cost(n), least = best->cost(n);
+        if (cost < least || (cost == least && best != first && is_better(*k, best)))
+            best = *k;
+    }
+    return best;
+}
+
+static const char *loss(as_arena *arena, const as_node_ctx *n, const as_kernel *k, const as_kernel *winner)
+{
+    if (are_compared(k, winner) && k->cost(n) != winner->cost(n))
+        return as_arena_printf(arena, "estimated to take %.2f times as long as %s", k->cost(n) / winner->cost(n), winner->name);
+    if (k->rank > winner->rank)
+        return as_arena_printf(arena, "rank %d is above %s's %d, which is estimated to be faster than the best rank", k->rank,
+                               winner->name, winner->rank);
     if (k->rank < winner->rank)
         return as_arena_printf(arena, "rank %d is below %s's %d", k->rank, winner->name, winner->rank);
     return as_arena_printf(arena, "rank %d is also %s's, which comes first by name", k->rank, winner->name);
@@ -113,12 +137,16 @@ static void winner_ask(const as_kernel *k, const as_node_ctx *n, int n_parts, as
     out->name = k->name;
     out->slow = !strcmp(k->op, "*");
     out->in_place = k->in_place;
+    out->packed_alone = k->packed_alone;
+    memcpy(out->in_place_of, k->in_place_of, sizeof out->in_place_of);
     if (k->scratch_bytes)
         out->scratch_bytes = k->scratch_bytes(n, n_parts);
     if (k->issued)
         out->issued = k->issued(n);
     for (int i = 0; k->packed_bytes && i < (int)AS_COUNT(out->packed_bytes) && i < n->n_in; i++)
         out->packed_bytes[i] = k->packed_bytes(n, i);
+    for (int i = 0; k->reads_in_place && i < (int)AS_COUNT(out->packed_bytes) && i < n->n_in; i++)
+        out->read_in_place |= (unsigned)k->reads_in_place(n, i) << i;
 }
 
 assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, const as_node_ctx *n, unsigned isa, unsigned masked,
@@ -134,6 +162,8 @@ assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, con
         if (!hindrance(*k, n, isa, masked, why, sizeof why) && is_better(*k, winner))
             winner = *k;
     }
+    const as_kernel *by_rank = winner;
+    winner = cheapest(table, n, isa, masked, winner);
 
     as_choice choice = {0};
     choice.refused = AS_TAKE(arena, as_trace_refusal, n_known);
@@ -143,7 +173,7 @@ assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, con
         if (!as_kernel_is_for(*k, n->op->name) || *k == winner)
             continue;
         const char *hindered = hindrance(*k, n, isa, masked, why, sizeof why);
-        const char *text = hindered ? as_arena_text(arena, hindered) : loss(arena, *k, winner);
+        const char *text = hindered ? as_arena_text(arena, hindered) : loss(arena, n, *k, winner);
         if (!text)
             return no_room(env, n);
         choice.refused[choice.n_refused++] = (as_trace_refusal){.kernel = (*k)->name, .why = text};
@@ -151,8 +181,9 @@ assay_status as_kernel_choose(assay_env *env, const as_kernel *const *table, con
 
     if (winner) {
         winner_ask(winner, n, n_parts, &choice);
-        choice.why = choice.n_refused ? as_arena_printf(arena, "%s; rank %d is the highest that fits", winner->why, winner->rank)
-                                      : as_arena_printf(arena, "%s; the only kernel for %s", winner->why, n->op->name);
+        choice.why = winner != by_rank  ? as_arena_printf(arena, "%s; estimated to be faster than %s", winner->why, by_rank->name)
+                     : choice.n_refused ? as_arena_printf(arena, "%s; rank %d is the highest that fits", winner->why, winner->rank)
+                                        : as_arena_printf(arena, "%s; the only kernel for %s", winner->why, n->op->name);
     } else if (!n_known) {
         choice.why = as_arena_printf(arena, "there is no kernel for %s", n->op->name);
     } else {

@@ -34,6 +34,12 @@ static void pack(const as_kernel_args *args, int input, void *packed, int part, 
     (void)args, (void)input, (void)packed, (void)part, (void)n_parts;
 }
 
+static bool reads_in_place(const as_node_ctx *n, int input)
+{
+    (void)n;
+    return input == 1;
+}
+
 static as_cost issued(const as_node_ctx *n)
 {
     (void)n;
@@ -58,6 +64,7 @@ static const as_kernel any = KERNEL("any", "*", 0, 0, yes), f32 = KERNEL("relu_f
                                .scratch_bytes = scratch_bytes,
                                .packed_bytes = packed_bytes,
                                .pack = pack,
+                               .reads_in_place = reads_in_place,
                                .issued = issued};
 
 typedef struct node {
@@ -166,6 +173,7 @@ Test(choice, the_winner_states_its_scratch_its_packing_and_its_work)
     expect_eq(c.scratch_bytes, 300);
     expect_eq(c.packed_bytes[0], 0);
     expect_eq(c.packed_bytes[1], 4096);
+    expect_eq(c.read_in_place, 2);
     expect_eq(c.issued.flops, 77);
     as_arena_drop(&arena);
 }
@@ -212,4 +220,45 @@ Test(choice, flat_wants_one_shape_and_one_layout)
     n.out[0].dtype = AS_F16;
     expect(!as_kernel_flat(&n.ctx, why, sizeof why));
     expect_str(why, "output 0 is f16, needs f32");
+}
+
+/* --- Costs ------------------------------------------------------------------------------------------------- */
+
+static double flat_cost(const as_node_ctx *n)
+{
+    (void)n;
+    return 100.0;
+}
+static double steep_cost(const as_node_ctx *n) { return 40.0 * (double)n->in[0].shape.dim[0]; }
+
+Test(choice, the_least_cost_wins_over_rank_but_only_within_an_instruction_set)
+{
+    static const as_kernel
+        high = {.name = "high", .op = "Relu", .rank = 50, .why = "h", .accepts = yes, .run = nothing, .cost = flat_cost},
+        low = {.name = "low", .op = "Relu", .rank = 20, .why = "l", .accepts = yes, .run = nothing, .cost = steep_cost},
+        vector = {.name = "vector",
+                  .op = "Relu",
+                  .isa = AS_ISA_AVX2,
+                  .rank = 60,
+                  .why = "v",
+                  .accepts = yes,
+                  .run = nothing,
+                  .cost = flat_cost};
+    static const as_kernel *const table[] = {&any, &low, &high, &vector, NULL};
+    as_arena                      arena = {0};
+    as_choice                     c = {0};
+    node                          n;
+    node_make(&n, AS_F32);
+    expect_ok(NULL, as_kernel_choose(NULL, table, &n.ctx, 0, 0, 1, &arena, &c));
+    expect_str(c.name, "high");
+    expect_str(reason(&c, "low"), "estimated to take 1.60 times as long as high");
+    n.in[0].shape = n.out[0].shape = AS_SHAPE(2);
+    expect_ok(NULL, as_kernel_choose(NULL, table, &n.ctx, 0, 0, 1, &arena, &c));
+    expect_str(c.name, "low");
+    expect_str(c.why, "l; estimated to be faster than high");
+    expect_str(reason(&c, "high"), "estimated to take 1.25 times as long as low");
+    expect_ok(NULL, as_kernel_choose(NULL, table, &n.ctx, AS_ISA_AVX2, 0, 2, &arena, &c));
+    expect_str(c.name, "vector");
+    expect_str(reason(&c, "low"), "rank 20 is below vector's 60");
+    as_arena_drop(&arena);
 }

@@ -1,6 +1,7 @@
 /* walk.c - moves elements. */
 #include "backend/cpu/walk.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void as_walk_axis(as_walk *w, int64_t dim, int64_t step)
@@ -24,6 +25,80 @@ void as_walk_steps(const as_shape *shape, int64_t *step)
         step[i] = all;
         all *= shape->dim[i];
     }
+}
+
+void as_memory_axes(const as_tensor_info *t, int *axis)
+{
+    int  rank = t->shape.rank;
+    bool last = t->layout == AS_LAYOUT_NHWC && rank > 2; /* axis 1 is */
+    for (int i = 0; i < rank; i++)
+        axis[i] = !last || i == 0 ? i : i < rank - 1 ? i + 1 : 1;
+}
+
+void as_memory_steps(const as_tensor_info *t, int64_t *step)
+{
+    int     axis[AS_MAX_RANK];
+    int64_t all = 1;
+    as_memory_axes(t, axis);
+    for (int i = t->shape.rank - 1; i >= 0; i--) {
+        step[axis[i]] = all;
+        all *= t->shape.dim[axis[i]];
+    }
+}
+
+void as_memory_around(const as_tensor_info *t, int64_t axis, int64_t *outer, int64_t *inner)
+{
+    int  order[AS_MAX_RANK];
+    bool inside = false;
+    *outer = *inner = 1;
+    as_memory_axes(t, order);
+    for (int i = 0; i < t->shape.rank; i++)
+        if (order[i] == axis)
+            inside = true;
+        else
+            *(inside ? inner : outer) *= t->shape.dim[order[i]];
+}
+
+bool as_memory_is_one(const as_node_ctx *n, int n_in, char *why, size_t why_size)
+{
+    const as_tensor_info *y = &n->out[0];
+    for (int i = 0; i < n_in && i < n->n_in; i++)
+        if (n->in[i].dtype != AS_NONE && n->in[i].shape.rank > 2 && n->in[i].layout != y->layout) {
+            snprintf(why, why_size, "input %d has another layout than output 0", i);
+            return false;
+        }
+    for (int i = 1; i < n->n_out; i++)
+        if (n->out[i].dtype != AS_NONE && n->out[i].shape.rank > 2 && n->out[i].layout != y->layout) {
+            snprintf(why, why_size, "output %d has another layout than output 0", i);
+            return false;
+        }
+    return true;
+}
+
+/* One division for all runs: the channels of a pixel are a short one. */
+static inline __attribute__((always_inline)) void runs_copy(char *to, const char *from, int64_t run, int64_t far, int64_t begin,
+                                                            int64_t end, bool spreads)
+{
+    if (begin >= end)
+        return;
+    int64_t in_run = begin % run, place = begin / run * far + in_run;
+    for (int64_t left; begin < end; begin += left, place += far - in_run, in_run = 0) {
+        left = run - in_run < end - begin ? run - in_run : end - begin;
+        if (spreads)
+            memcpy(to + place, from + begin, (size_t)left);
+        else
+            memcpy(to + begin, from + place, (size_t)left);
+    }
+}
+
+void as_walk_spread(char *to, const char *from, int64_t run, int64_t far, int64_t begin, int64_t end)
+{
+    runs_copy(to, from, run, far, begin, end, true);
+}
+
+void as_walk_collect(char *to, const char *from, int64_t run, int64_t far, int64_t begin, int64_t end)
+{
+    runs_copy(to, from, run, far, begin, end, false);
 }
 
 /* Copies what is there to the place after it, twice as much each time. */

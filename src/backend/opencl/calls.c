@@ -311,6 +311,8 @@ static bool conv(const as_node_ctx *n, as_cl_call *c, const no *to)
 
 static bool conv_grad_x(const as_node_ctx *n, as_cl_call *c, const no *to)
 {
+    if (as_in_has(n, 2))
+        return refuse(to, "the kernel does not apply the mask of a Relu");
     return conv_any(n, &n->out[0].shape, &n->in[1].shape, &n->in[0].shape, c, to);
 }
 
@@ -337,6 +339,8 @@ static bool max_pool(const as_node_ctx *n, as_cl_call *c, const no *to)
 static bool max_pool_grad(const as_node_ctx *n, as_cl_call *c, const no *to)
 {
     as_window window;
+    if (as_attr_int(n, "relu", 0) == 1)
+        return refuse(to, "the kernel does not go through the Relu");
     if (!pool_any(n, &n->in[1].shape, c, &window, to))
         return false;
     c->issued = n->op->cost(n);

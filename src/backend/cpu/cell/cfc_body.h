@@ -17,6 +17,15 @@ TILE_LAYER(rows_1, rows_tile, 1, 1, false)
 TILE_LAYER(rows_2, rows_tile, 1, 2, false)
 TILE_LAYER(memory_1, memory_tile, 4, 1, false)
 TILE_LAYER(memory_2, memory_tile, 4, 2, false)
+/* The same with a stash. */
+TILE_LAYER(kept3_1, cells_tile, 3, 1, true)
+TILE_LAYER(kept3_2, cells_tile, 3, 2, true)
+TILE_LAYER(kept4_1, cells_tile, 4, 1, true)
+TILE_LAYER(kept4_2, cells_tile, 4, 2, true)
+TILE_LAYER(kept_rows_1, rows_tile, 1, 1, true)
+TILE_LAYER(kept_rows_2, rows_tile, 1, 2, true)
+TILE_LAYER(kept_memory_1, memory_tile, 4, 1, true)
+TILE_LAYER(kept_memory_2, memory_tile, 4, 2, true)
 
 /* --- Units side by side ---------------------------------------------------------------------------------- */
 
@@ -109,39 +118,87 @@ static void one_memory(const work *w, const inputs *in, float *out)
 
 /* --- One step ------------------------------------------------------------------------------------------- */
 
-/* Called with lanes 1, VW or SIDE, always a constant. */
-V_INLINE void layer_run(const int lanes, const work *w, const layer *l, const inputs *in, as_cfc_end end, float *out)
+/* Called with lanes 1, VW or SIDE, always a constant.  line: of the stash, -1: the layer is not kept. */
+V_INLINE void layer_run(const int lanes, const work *w, const layer *l, const inputs *in, as_cfc_end end, float *out, int64_t line)
 {
-    if (lanes == 1)
+    tile t = {.w = w, .l = l, .in = in, .end = end, .out = out, .per_unit = w->kept.per_unit};
+    if (lanes == 1) {
         one_layer(w, l, in, end, out);
-    else
-        (lanes == VW ? rows_1 : rows_2)(&(tile){.w = w, .l = l, .in = in, .end = end, .out = out});
+    } else if (w->stash && line >= 0) {
+        t.keep = w->stash + line * w->pitch;
+        (lanes == VW ? kept_rows_1 : kept_rows_2)(&t);
+    } else {
+        (lanes == VW ? rows_1 : rows_2)(&t);
+    }
 }
 
-V_INLINE void cell_run(const int lanes, const work *w, const layer *l, const inputs *in, float *out)
+V_INLINE void cell_run(const int lanes, const work *w, const layer *l, const inputs *in, float *out, int64_t line)
 {
-    const tile t = {.w = w, .l = l, .in = in, .out = out};
-    if (w->b->c.mode == AS_CFC_PURE)
-        layer_run(lanes, w, l, in, END_PURE, out);
-    else if (lanes == 1)
+    tile t = {.w = w, .l = l, .in = in, .out = out, .per_unit = w->kept.per_unit, .gate = w->kept.per_unit - 1};
+    if (w->b->c.mode == AS_CFC_PURE) {
+        layer_run(lanes, w, l, in, END_PURE, out, line);
+    } else if (lanes == 1) {
         one_cell(w, l, in, out);
-    else if (l->heads == 4)
+    } else if (w->stash) {
+        t.keep = w->stash + line * w->pitch;
+        if (l->heads == 4)
+            (lanes == VW ? kept4_1 : kept4_2)(&t);
+        else
+            (lanes == VW ? kept3_1 : kept3_2)(&t);
+    } else if (l->heads == 4) {
         (lanes == VW ? cells4_1 : cells4_2)(&t);
-    else
+    } else {
         (lanes == VW ? cells3_1 : cells3_2)(&t);
+    }
+}
+
+/* [n][lanes] to lines of the stash. */
+V_INLINE void lines_keep(const int lanes, const work *w, const float *from, int64_t n, int64_t line)
+{
+    for (int64_t i = 0; lanes > 1 && w->stash && i < n; i++)
+        memcpy(w->stash + (line + i) * w->pitch, from + i * lanes, (size_t)lanes * sizeof *from);
+}
+
+/* Dropout of a backbone layer's results, and of the slopes that are kept of it. */
+static __attribute__((noinline)) void layer_drop(const work *w, int lanes, int l, int64_t t, float *out)
+{
+    const as_cfc      *c = &w->b->c;
+    const as_node_ctx *n = w->args->ctx;
+    const float        scale = (float)(1.0 / (1.0 - c->dropout));
+    for (int64_t i = 0; i < c->width[l]; i++)
+        for (int64_t lane = 0; lane < w->n; lane++) {
+            uint64_t sample = (uint64_t)(w->first + lane) * (uint64_t)c->n_steps + (uint64_t)t,
+                     element = (sample * (uint64_t)c->n_backbone + (uint64_t)l) * (1u << 20) + (uint64_t)i;
+            const float factor =
+                (double)as_philox_uniform(n->seed, c->dropout_seed, (uint32_t)w->args->step, element) >= c->dropout ? scale : 0.0f;
+            out[i * lanes + lane] *= factor;
+            if (w->stash && lanes > 1) {
+                float *kept = w->stash + (w->kept.backbone[l] + ROW_PLANES * i) * w->pitch + lane;
+                kept[POST * w->pitch] *= factor;
+                kept[SLOPE * w->pitch] *= factor;
+            }
+        }
 }
 
 /* w->h becomes the state after the step. */
-V_INLINE void step_run(const int lanes, work *w)
+V_INLINE void step_run(const int lanes, work *w, int64_t t)
 {
-    const book   *b = w->b;
-    const as_cfc *c = &b->c;
+    const book         *b = w->b;
+    const as_cfc       *c = &b->c;
+    const as_cfc_stash *kept = &w->kept;
     if (c->has_memory) {
         inputs in = {w->x, c->n_in, w->h, c->n_state};
-        if (lanes == 1)
+        tile   m = {.w = w, .l = &b->memory, .in = &in, .out = w->mid};
+        if (lanes == 1) {
             one_memory(w, &in, w->mid);
-        else
-            (lanes == VW ? memory_1 : memory_2)(&(tile){.w = w, .l = &b->memory, .in = &in, .out = w->mid});
+        } else if (w->stash) {
+            m.keep = w->stash + kept->gates * w->pitch;
+            (lanes == VW ? kept_memory_1 : kept_memory_2)(&m);
+        } else {
+            (lanes == VW ? memory_1 : memory_2)(&m);
+        }
+        lines_keep(lanes, w, w->memory, c->n_state, kept->c);
+        lines_keep(lanes, w, w->mid, c->n_state, kept->m);
         float *swap = w->h;
         w->h = w->mid;
         w->mid = swap;
@@ -150,14 +207,18 @@ V_INLINE void step_run(const int lanes, work *w)
         const as_cfc_cell *cell = &c->cell[l];
         inputs in = {l ? w->mid + c->cell[l - 1].at * lanes : w->x, cell->n_in, w->h + cell->at * lanes, cell->n_hidden};
         for (int k = 0; k < c->n_backbone; k++) {
-            layer_run(lanes, w, &b->backbone[k], &in, as_cfc_acts_after(c, k) ? END_ACT : END_NONE, w->wide[k % 2]);
+            layer_run(lanes, w, &b->backbone[k], &in, as_cfc_acts_after(c, k) ? END_ACT : END_NONE, w->wide[k % 2],
+                      kept->backbone[k]);
+            if (as_cfc_drops_after(c, k))
+                layer_drop(w, lanes, k, t, w->wide[k % 2]);
             in = (inputs){w->wide[k % 2], c->width[k], NULL, 0};
         }
-        cell_run(lanes, w, &b->cell[l], &in, w->mid + cell->at * lanes);
+        cell_run(lanes, w, &b->cell[l], &in, w->mid + cell->at * lanes, kept->cell[l]);
     }
     float *swap = w->h;
     w->h = w->mid;
     w->mid = swap;
+    lines_keep(lanes, w, w->h, c->n_state, kept->h);
 }
 
 /* --- Sequences -------------------------------------------------------------------------------------------- */
@@ -171,10 +232,25 @@ V_INLINE void y_put(const int lanes, work *w, const as_view *out, int64_t first,
         return;
     if (c->has_fc) {
         inputs in = {y, c->n_out, NULL, 0};
-        layer_run(lanes, w, &w->b->fc, &in, END_NONE, w->y);
+        layer_run(lanes, w, &w->b->fc, &in, END_NONE, w->y, -1);
         y = w->y;
     }
     lanes_put(lanes, n, y, c->n_y, (float *)out->data + first * step + (c->sequences ? t * c->n_y : 0), step);
+}
+
+/* Where a step keeps what the gradient reads: in the stash itself, or, where lanes would reach beyond its samples, in w->room. */
+V_INLINE void stash_aim(const int lanes, work *w, float *stash, int64_t first, int64_t n, int64_t t)
+{
+    const as_cfc *c = &w->b->c;
+    const bool    direct = n == lanes;
+    w->pitch = direct ? c->n_batch : lanes;
+    w->stash = !stash ? NULL : direct ? stash + t * w->kept.n * c->n_batch + first : w->room;
+}
+V_INLINE void stash_put(const int lanes, const work *w, float *stash, int64_t first, int64_t n, int64_t t)
+{
+    const as_cfc *c = &w->b->c;
+    for (int64_t i = 0; stash && n < lanes && i < w->kept.n; i++)
+        memcpy(stash + (t * w->kept.n + i) * c->n_batch + first, w->room + i * lanes, (size_t)n * sizeof *stash);
 }
 
 /* Samples [first, first + n). */
@@ -184,7 +260,10 @@ V_INLINE void samples_run(const int lanes, work *w, const as_kernel_args *args, 
     const float  *x = (const float *)args->in[AS_CFC_X].data + first * c->n_steps * c->n_in, *h0 = args->in[AS_CFC_H0].data;
     const float  *c0 = args->in[AS_CFC_C0].data, *ts = args->in[AS_CFC_TIMESPANS].data;
     const size_t  state = (size_t)(c->n_state * lanes) * sizeof(float);
-    float        *own = w->x;
+    float        *own = w->x, *out = args->ctx->n_out > 3 ? args->out[3].data : NULL;
+    w->args = args;
+    w->first = first;
+    w->n = n;
     memset(w->h, 0, state);
     memset(w->x, 0, (size_t)(c->n_in * lanes) * sizeof(float));
     if (c->has_memory)
@@ -202,14 +281,18 @@ V_INLINE void samples_run(const int lanes, work *w, const as_kernel_args *args, 
             lanes_fetch(lanes, n, x + t * c->n_in, c->n_steps * c->n_in, c->n_in, w->x);
         if (ts)
             lanes_fetch(lanes, n, ts + first * c->n_steps + t, c->n_steps, 1, w->ts);
-        step_run(lanes, w);
+        stash_aim(lanes, w, out, first, n, t);
+        step_run(lanes, w, t);
+        stash_put(lanes, w, out, first, n, t);
         y_put(lanes, w, &args->out[0], first, n, t);
     }
     w->x = own;
     if (args->ctx->n_out > 1 && args->out[1].data)
         lanes_put(lanes, n, w->h, c->n_state, (float *)args->out[1].data + first * c->n_state, c->n_state);
-    if (args->ctx->n_out > 2 && args->out[2].data)
+    if (args->ctx->n_out > 2 && args->out[2].data && c->has_memory)
         lanes_put(lanes, n, w->memory, c->n_state, (float *)args->out[2].data + first * c->n_state, c->n_state);
+    else if (args->ctx->n_out > 2 && args->out[2].data)
+        memset((float *)args->out[2].data + first * c->n_state, 0, (size_t)(n * c->n_state) * sizeof(float));
 }
 
 static __attribute__((noinline)) void both_vectors(work *w, const as_kernel_args *args, int64_t first, int64_t n)
@@ -231,18 +314,19 @@ static __attribute__((noinline)) void one_sample(work *w, const as_kernel_args *
 static int64_t work_floats(const book *b)
 {
     const as_cfc *c = &b->c;
-    return SIDE * (c->n_in + (c->has_memory ? 3 : 2) * c->n_state + 2 * b->widest + c->n_y + 1) + 7 * 16;
+    return SIDE * (c->n_in + (c->has_memory ? 3 : 2) * c->n_state + 2 * b->widest + c->n_y + 1 + b->kept.n) + 8 * 16;
 }
 
 static work work_of(const book *b, const float *weights, float *p)
 {
     const as_cfc *c = &b->c;
-    work          w = {.b = b, .weights = weights};
+    work          w = {.b = b, .weights = weights, .kept = b->kept};
     struct {
         float **to;
         int64_t n;
     } all[] = {{&w.x, c->n_in},         {&w.h, c->n_state},      {&w.mid, c->n_state}, {&w.memory, c->has_memory ? c->n_state : 0},
-               {&w.wide[0], b->widest}, {&w.wide[1], b->widest}, {&w.y, c->n_y},       {&w.ts, 1}};
+               {&w.wide[0], b->widest}, {&w.wide[1], b->widest}, {&w.y, c->n_y},       {&w.ts, 1},
+               {&w.room, b->kept.n}};
     for (int i = 0; i < (int)AS_COUNT(all); i++) {
         *all[i].to = p;
         p += lines(SIDE * all[i].n);
@@ -256,16 +340,7 @@ static size_t cfc_scratch_bytes(const as_node_ctx *n, int n_parts)
     return (size_t)n_parts * (size_t)(lines(work_floats(&b) + 16) + lines(b.n_floats)) * sizeof(float);
 }
 
-static bool cfc_accepts(const as_node_ctx *n, char *why, size_t why_size)
-{
-    as_cfc c;
-    if (!as_kernel_f32_only(n, why, why_size))
-        return false;
-    if (as_cfc_read(NULL, n, n->in, n->n_in, &c) != ASSAY_OK || c.dropout <= 0.0 || !c.n_backbone)
-        return true;
-    snprintf(why, why_size, "dropout of %g while training", c.dropout);
-    return false;
-}
+static bool cfc_accepts(const as_node_ctx *n, char *why, size_t why_size) { return cfc_f32_only(n, why, why_size); }
 
 /* Parts get whole vectors of samples. */
 static int64_t cfc_shares(const as_node_ctx *n) { return (n->in[0].shape.dim[0] + VW - 1) / VW; }
@@ -298,7 +373,7 @@ static void cfc_run(const as_kernel_args *args, int part, int n_parts, void *scr
         int64_t left = end - begin < SIDE ? end - begin : SIDE;
         if (left > VW + FEW) {
             both_vectors(&w, args, begin, left);
-        } else if (left > FEW) {
+        } else if (left > FEW || (args->ctx->n_out > 3 && args->out[3].data)) {
             left = left < VW ? left : VW;
             one_vector(&w, args, begin, left);
         } else {

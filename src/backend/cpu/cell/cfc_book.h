@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "backend/cpu/kernel.h"
+#include "base/random.h"
 #include "op/cell/cfc.h"
 
 typedef struct layer {
@@ -22,12 +23,13 @@ typedef struct layer {
 
 /* It comes before the packed weights, so that a run need not read the node again. */
 typedef struct book {
-    as_cfc  c;
-    bool    whole; /* all weights were present for packing */
-    bool    spans;
-    int64_t widest; /* backbone layer */
-    int64_t n_floats;
-    layer   memory, backbone[AS_CFC_MAX_BACKBONE], cell[AS_CFC_MAX_CELLS], fc;
+    as_cfc       c;
+    bool         whole; /* all weights were present for packing */
+    bool         spans;
+    int64_t      widest; /* backbone layer */
+    int64_t      n_floats;
+    layer        memory, backbone[AS_CFC_MAX_BACKBONE], cell[AS_CFC_MAX_CELLS], fc;
+    as_cfc_stash kept;
 } book;
 
 enum { BOOK_FLOATS = (sizeof(book) + 63) / 64 * 16, PACKED_INPUT = AS_CFC_CELLS + 1 }; /* this input is a weight of every CfC */
@@ -50,6 +52,7 @@ static book book_read(const as_node_ctx *n, const as_tensor_info *in, int n_in)
     if (as_cfc_read(NULL, n, in, n_in, c) != ASSAY_OK)
         return (book){0}; /* cannot happen: the node was inferred */
     b.spans = in[AS_CFC_TIMESPANS].dtype != AS_NONE;
+    b.kept = as_cfc_stash_of(c, b.spans);
     if (c->has_memory)
         b.memory = layer_plan(&b, c->n_state, c->n_in + c->n_state, 4, 1);
     for (int l = 0; l < c->n_backbone; l++) {
@@ -170,6 +173,17 @@ static void weights_pack(const book *b, const as_view *in, float *weights)
         cell_pack(b, in, l, weights);
     if (c->has_fc)
         head_add(&b->fc, 0, &(source){.w = in[AS_CFC_FC_W].data, .b = in[AS_CFC_FC_B].data, .k = c->n_out, .scale = 1.0f}, weights);
+}
+
+/* All operands are f32 and row-major.  Output 0 may be absent. */
+static inline bool cfc_f32_only(const as_node_ctx *n, char *why, size_t why_size)
+{
+    as_node_ctx given = *n;
+    while (given.n_out > 0 && given.out[0].dtype == AS_NONE) {
+        given.out++;
+        given.n_out--;
+    }
+    return as_kernel_f32_only(&given, why, why_size);
 }
 
 static inline size_t cfc_packed_bytes(const as_node_ctx *n, int input)

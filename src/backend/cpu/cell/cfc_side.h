@@ -5,6 +5,7 @@
 #ifndef AS_BACKEND_CPU_CFC_SIDE_H
 #define AS_BACKEND_CPU_CFC_SIDE_H
 
+#include "backend/cpu/cell/cell_math.h"
 #include "backend/cpu/cell/cfc_book.h"
 #include "backend/cpu/product/gemm_tile.h"
 #include "backend/cpu/simd/vmath.h"
@@ -17,6 +18,12 @@ typedef struct work {
     const float *weights;
     float       *x, *h, *mid, *memory, *wide[2], *y, *ts;
     int64_t      pitch; /* from one kept line to the next */
+    float       *stash; /* the first kept line at this step, NULL: nothing is kept */
+    float       *room;  /* kept lines of one step */
+    as_cfc_stash kept;  /* which line is what */
+    /* For dropout: */
+    const as_kernel_args *args;
+    int64_t               first, n; /* samples */
 } work;
 
 /* Two ranges of inputs, one after the other in the weights. */
@@ -39,7 +46,8 @@ typedef struct tile {
     const layer  *l;
     const inputs *in;
     as_cfc_end    end;
-    float        *out, *keep; /* [unit][lane]; the first unit's lines at this step */
+    float        *out, *keep;     /* [unit][lane]; the first unit's lines at this step */
+    int64_t       per_unit, gate; /* kept lines of a cell's unit, and which of them is the gate's */
 } tile;
 
 /* --- From sums to values -------------------------------------------------------------------------------- */
@@ -53,22 +61,6 @@ V_INLINE vf blend_of(const as_cfc *c, vf one, vf two, vf gate)
 {
     return v_fma(gate, c->mode == AS_CFC_NO_GATE ? two : v_sub(two, one), one);
 }
-
-/* |tanh(x)| is u / (2 - u). */
-V_INLINE vf tanh_part(vf x)
-{
-    vi n;
-    vf p = vm_reduced(v_mul(v_set(-2.0f), v_min(v_set(10.0f), v_abs(x))), &n), scale = vm_power(n);
-    return v_fnma(scale, p, v_sub(v_set(1.0f), scale));
-}
-V_INLINE vf tanh_of(vf x)
-{
-    vf u = tanh_part(x);
-    return v_xor(v_mul(u, v_inverse(v_sub(v_set(2.0f), u))), v_sign_bit(x));
-}
-
-/* Limited to e^-60 from below, so that a product of denominators is still a normal number. */
-V_INLINE vf gate_part(vf x) { return v_add(v_set(1.0f), vm_exp_fast(v_neg(v_max(v_set(-60.0f), x)))); }
 
 /* tanh of one and two and sigmoid of the gate, with one division. */
 V_INLINE void heads_of(const as_cfc *c, vf *one, vf *two, vf *gate)
@@ -169,7 +161,7 @@ V_INLINE void cells_tile(const int units, const int heads, const int vecs, const
     side_sums(units, heads, vecs, t, unit_at(w, t->l, unit), sum);
     V_UNROLL
     for (int u = 0; u < units; u++) {
-        float *plane = keep ? t->keep + (unit + u) * PLANES * w->pitch : NULL;
+        float *plane = keep ? t->keep + (unit + u) * t->per_unit * w->pitch : NULL;
         V_UNROLL
         for (int v = 0; v < vecs; v++) {
             vf one = sum[u * heads][v], two = sum[u * heads + 1][v], gate = sum[u * heads + 2][v];
@@ -181,7 +173,7 @@ V_INLINE void cells_tile(const int units, const int heads, const int vecs, const
             if (keep) {
                 v_store(plane + ONE * w->pitch + v * VW, one);
                 v_store(plane + TWO * w->pitch + v * VW, two);
-                v_store(plane + GATE * w->pitch + v * VW, gate);
+                v_store(plane + t->gate * w->pitch + v * VW, gate);
             }
             v_store(t->out + ((unit + u) * vecs + v) * VW, blend_of(&w->b->c, one, two, gate));
         }
@@ -203,8 +195,8 @@ V_INLINE void rows_tile(const int units, const int heads, const int vecs, const 
                 vf e = pure_decay(x, v_one(at + VW + u), v_load(w->ts + v * VW));
                 y = pure_of(x, e, v_one(at + 2 * VW + u));
                 if (keep) {
-                    v_store(t->keep + ((unit + u) * PLANES + ONE) * w->pitch + v * VW, x);
-                    v_store(t->keep + ((unit + u) * PLANES + TWO) * w->pitch + v * VW, e);
+                    v_store(t->keep + ((unit + u) * t->per_unit + ONE) * w->pitch + v * VW, x);
+                    v_store(t->keep + ((unit + u) * t->per_unit + TWO) * w->pitch + v * VW, e);
                 }
             } else {
                 if (t->end == END_ACT)

@@ -8,7 +8,7 @@
 #include "backend/cpu/cell/cfc_side.h"
 
 enum { VECS = VW >= 16 ? 1 : 2, LANES = VECS * VW }; /* two threads share 32 samples, so a block has at most 16 */
-enum { D_Y = 1, D_H, D_C, REST };                    /* inputs of the node, then those of the CfC from h0 on */
+enum { D_Y = 1, D_H, D_C, STASH, REST };             /* inputs of the node, then those of the CfC from h0 on */
 enum { POINTER = sizeof(void *) / sizeof(float) };   /* in floats */
 enum { MAX_SHARDS = 8, MAX_GAINS = AS_CFC_MAX_BACKBONE + AS_CFC_MAX_CELLS + 2 };
 enum { PAIR_D = AS_SIMD_REGISTERS >= 32 ? 4 : 3, PAIR_Z = AS_SIMD_REGISTERS >= 32 ? 6 : 4, PAIRS = PAIR_D * PAIR_Z };
@@ -36,7 +36,7 @@ typedef struct grad {
     gain          gains[MAX_GAINS];
     int64_t       n_sums;
     as_view       in[AS_MAX_IN], d_in[AS_MAX_IN]; /* of the CfC; without data: absent, or not wanted */
-    const float  *d_y, *d_h_n, *d_c_n;
+    const float  *d_y, *d_h_n, *d_c_n, *stash;    /* stash: NULL: goes forwards itself */
 } grad;
 
 static const gain *gain_of(const grad *g, gain_kind kind, int index)
@@ -73,7 +73,7 @@ static void cell_forward(const grad *g, int l, int64_t at)
     const as_cfc      *c = &w->b->c;
     const as_cfc_cell *cell = &c->cell[l];
     inputs             in = {l ? w->mid + c->cell[l - 1].at * LANES : w->x, cell->n_in, w->h + cell->at * LANES, cell->n_hidden};
-    tile               t = {.w = w, .in = &in};
+    tile               t = {.w = w, .in = &in, .per_unit = PLANES, .gate = GATE};
     for (int k = 0; k < c->n_backbone; k++) {
         t.l = &w->b->backbone[k];
         t.end = as_cfc_acts_after(c, k) ? END_ACT : END_NONE;
@@ -114,6 +114,43 @@ static void state_load(const float *values, int64_t first, int64_t n, int64_t si
         lanes_fetch(LANES, n, values + first * size, size, size, to);
 }
 
+/* The lines [line, line + count) of the stash at one step, for n samples from `first` on; the lanes after them get zeros. */
+static void lines_load(const grad *g, int64_t t, int64_t line, int64_t count, int64_t first, int64_t n, float *to, int64_t step)
+{
+    const int64_t n_batch = g->w.b->c.n_batch;
+    const float  *from = g->stash + (t * g->w.b->kept.n + line) * n_batch + first;
+    for (; count > 0; count--, from += n_batch, to += step)
+        for (int v = 0; v < LANES; v += VW) {
+            const int64_t left = n - v;
+            v_store(to + v, left >= VW ? v_load(from + v) : left > 0 ? v_load_n(from + v, (int)left) : v_zero());
+        }
+}
+
+/* What a step forwards would compute, from the stash. */
+static void step_load(grad *g, int64_t t, int64_t first, int64_t n)
+{
+    const as_cfc       *c = &g->w.b->c;
+    const as_cfc_stash *kept = &g->w.b->kept;
+    const int64_t       pitch = g->w.pitch, at = t * LANES;
+    const int           gate = c->mode == AS_CFC_PURE ? kept->per_unit : kept->per_unit - 1; /* the gate's line is the last one */
+    lines_load(g, t, kept->h, c->n_state, first, n, g->h + at + LANES, pitch);
+    if (c->has_memory) {
+        lines_load(g, t, kept->c, c->n_state, first, n, g->c + at + LANES, pitch);
+        lines_load(g, t, kept->m, c->n_state, first, n, g->m + at, pitch);
+        lines_load(g, t, kept->gates, PLANES * c->n_state, first, n, gain_of(g, OF_MEMORY, 0)->planes + at, pitch);
+    }
+    for (int l = 0; l < c->n_backbone; l++)
+        lines_load(g, t, kept->backbone[l], ROW_PLANES * c->width[l], first, n, gain_of(g, OF_BACKBONE, l)->planes + at, pitch);
+    for (int l = 0; l < c->n_cells; l++) {
+        float *to = gain_of(g, OF_CELL, l)->planes + at;
+        for (int64_t i = 0; i < c->cell[l].n_hidden; i++, to += PLANES * pitch) {
+            const int64_t line = kept->cell[l] + kept->per_unit * i;
+            lines_load(g, t, line, gate, first, n, to, pitch);
+            lines_load(g, t, line + gate, kept->per_unit - gate, first, n, to + GATE * pitch, pitch);
+        }
+    }
+}
+
 static void block_forward(grad *g, int64_t first, int64_t n)
 {
     work         *w = &g->w;
@@ -133,7 +170,10 @@ static void block_forward(grad *g, int64_t first, int64_t n)
         step_keep(w->x, c->n_in, g->x + t * LANES, w->pitch);
         if (ts)
             lanes_fetch(LANES, n, ts + first * c->n_steps + t, c->n_steps, 1, g->spans + t * LANES);
-        step_forward(g, t * LANES);
+        if (g->stash)
+            step_load(g, t, first, n);
+        else
+            step_forward(g, t * LANES);
     }
 }
 
@@ -687,9 +727,9 @@ static bool cfcgrad_accepts(const as_node_ctx *n, char *why, size_t why_size)
     as_cfc         c;
     if (!as_kernel_f32_only(n, why, why_size))
         return false;
-    if (as_cfc_read(NULL, n, in, n_in, &c) != ASSAY_OK || c.dropout <= 0.0 || !c.n_backbone)
+    if (as_cfc_read(NULL, n, in, n_in, &c) != ASSAY_OK || c.dropout <= 0.0 || !c.n_backbone || as_in_has(n, STASH))
         return true;
-    snprintf(why, why_size, "dropout of %g while training", c.dropout);
+    snprintf(why, why_size, "dropout of %g while training, and no stash of what was dropped", c.dropout);
     return false;
 }
 
@@ -699,7 +739,10 @@ static void grad_read(const as_kernel_args *args, book *b, grad *g)
     as_tensor_info     in[AS_MAX_IN];
     int                n_in = infos_of(n, in), found = 0;
     *b = book_read(n, in, n_in);
-    *g = (grad){.d_y = args->in[D_Y].data, .d_h_n = args->in[D_H].data, .d_c_n = args->in[D_C].data};
+    *g = (grad){.d_y = args->in[D_Y].data,
+                .d_h_n = args->in[D_H].data,
+                .d_c_n = args->in[D_C].data,
+                .stash = as_in_has(n, STASH) ? args->in[STASH].data : NULL};
     g->in[0] = args->in[0];
     for (int i = 1; i < n_in; i++)
         g->in[i] = args->in[i + REST - 1];

@@ -13,6 +13,7 @@ const as_kernel as_k_cfc_f32_avx512 = {
     .scratch_bytes = cfc_scratch_bytes,
     .packed_bytes = cfc_packed_bytes,
     .pack = cfc_pack,
+    .packed_alone = true,
     .run = cfc_run,
     .shares = cfc_shares,
 };

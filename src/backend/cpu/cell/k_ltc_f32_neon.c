@@ -13,6 +13,7 @@ const as_kernel as_k_ltc_f32_neon = {
     .scratch_bytes = scratch_bytes,
     .packed_bytes = packed_bytes,
     .pack = pack,
+    .packed_alone = true,
     .run = run,
     .shares = shares,
 };

@@ -25,6 +25,20 @@ static float tap_run(const as_window *w, const float *x, const float *dy, const 
     return sum;
 }
 
+/* The gradient of the bias: the sum of each channel of dY. */
+static void bias_run(const as_kernel_args *args, int64_t n_out, int part, int n_parts)
+{
+    const as_shape *dy = &args->ctx->in[1].shape;
+    int64_t         begin, end;
+    as_share(dy->dim[1], 1, part, n_parts, &begin, &end);
+    for (int64_t m = begin; m < end; m++) {
+        float sum = 0.0f;
+        for (int64_t image = 0; image < dy->dim[0]; image++)
+            sum += as_plain_sum((const float *)args->in[1].data + (image * dy->dim[1] + m) * n_out, n_out);
+        ((float *)args->out[1].data)[m] = sum;
+    }
+}
+
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     (void)scratch;
@@ -32,7 +46,11 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     const as_shape    *x = &n->in[0].shape, *weight = &n->out[0].shape;
     as_window          w;
     int64_t            begin, end;
-    if (as_shape_count(weight) == 0 || !as_plain_window(n, x, &weight->dim[2], false, &w))
+    if (!as_plain_window(n, x, &weight->dim[2], false, &w))
+        return;
+    if (n->n_out > 1)
+        bias_run(args, w.out[0] * w.out[1] * w.out[2], part, n_parts);
+    if (as_shape_count(weight) == 0)
         return;
     int64_t n_m = weight->dim[0], n_c = x->dim[1], n_c_group = weight->dim[1];
     int64_t n_in = w.in[0] * w.in[1] * w.in[2], n_out = w.out[0] * w.out[1] * w.out[2];

@@ -8,6 +8,7 @@ const as_kernel as_k_fusedconv_f32_scalar = {
     .also = conv_also,
     .isa = AS_ISA_SCALAR,
     .rank = 20,
+    .cost = conv_cost,
     .why = "direct, packed tiles of 3 pixels by 16 channels",
     .in_place = 1u << 3,
     .accepts = conv_accepts,
@@ -15,5 +16,6 @@ const as_kernel as_k_fusedconv_f32_scalar = {
     .issued = as_conv_issued,
     .packed_bytes = conv_packed_bytes,
     .pack = conv_pack,
+    .packed_alone = true,
     .run = conv_run,
 };

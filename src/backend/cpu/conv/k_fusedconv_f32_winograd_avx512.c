@@ -5,14 +5,17 @@
 const as_kernel as_k_fusedconv_f32_winograd_avx512 = {
     .name = "fusedconv_f32_winograd_avx512",
     .op = "assay.FusedConv",
+    .also = wino_also,
     .isa = AS_SIMD_ISA,
     .rank = 45,
+    .cost = wino_cost,
     .why = "Winograd F(4,3): less exact",
-    .in_place = 1u << 3,
+    .in_place = 1u << 2 | 1u << 3,
     .accepts = wino_accepts,
     .scratch_bytes = wino_scratch_bytes,
     .issued = wino_issued,
     .packed_bytes = wino_packed_bytes,
     .pack = wino_pack,
+    .packed_alone = true,
     .run = wino_run,
 };

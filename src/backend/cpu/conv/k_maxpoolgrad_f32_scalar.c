@@ -48,6 +48,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     const as_shape *x = &args->ctx->in[0].shape;
     as_window       w;
     int64_t         begin, end, o[3];
+    bool            relu = as_attr_int(args->ctx, "relu", 0) == 1;
     if (as_shape_count(x) == 0 || !window_of(args->ctx, &w))
         return;
     int64_t n_in = w.in[0] * w.in[1] * w.in[2], n_out = w.out[0] * w.out[1] * w.out[2];
@@ -60,7 +61,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
             for (o[1] = 0; o[1] < w.out[1]; o[1]++)
                 for (o[2] = 0; o[2] < w.out[2]; o[2]++, dy++) {
                     int64_t at = winner(&w, from, o);
-                    if (at >= 0)
+                    if (at >= 0 && !(relu && from[at] <= 0.0f))
                         dx[at] += *dy;
                 }
     }

@@ -33,10 +33,13 @@ typedef struct wino_plan {
 
 static size_t wino_lines(int64_t n_floats) { return (size_t)(n_floats + 15) / 16 * 64; }
 
+/* The gradient of X with stride 1 is a convolution of dY under turned weights. */
+static bool wino_is_gradx(const as_node_ctx *n) { return !strcmp(n->op->name, "assay.ConvGradX"); }
+
 static bool wino_plan_make(const as_node_ctx *n, int n_parts, wino_plan *out)
 {
     wino_plan p = {0};
-    if (!as_conv_plan_make(n, 0, CONV_PANEL, &p.v))
+    if (!(wino_is_gradx(n) ? as_convgradx_plan_make(n, 0, 0, CONV_PANEL, &p.v) : as_conv_plan_make(n, 0, CONV_PANEL, &p.v)))
         return false;
     p.n_down = (p.v.w.out[1] + WINO_OUT - 1) / WINO_OUT;
     p.n_across = (p.v.w.out[2] + WINO_OUT - 1) / WINO_OUT;
@@ -67,10 +70,13 @@ static bool wino_accepts(const as_node_ctx *n, char *why, size_t why_size)
         snprintf(why, why_size, "less exact, and --winograd was not given");
         return false;
     }
-    if (!as_conv_accepts(n, why, why_size) || !wino_plan_make(n, 1, &p))
+    if (wino_is_gradx(n) ? !as_convgradx_accepts(n, why, why_size) : !as_conv_accepts(n, why, why_size))
+        return false;
+    if (!wino_plan_make(n, 1, &p))
         return false;
     const as_window *w = &p.v.w;
-    bool             ones = w->stride[1] == 1 && w->stride[2] == 1 && w->dilation[1] == 1 && w->dilation[2] == 1 && p.v.group == 1;
+    bool             ones = (!wino_is_gradx(n) || as_convgradx_phases(n) == 1) && w->stride[1] == 1 && w->stride[2] == 1 &&
+                w->dilation[1] == 1 && w->dilation[2] == 1 && p.v.group == 1;
     if (n->in[0].shape.rank != 4 || w->kernel[1] != 3 || w->kernel[2] != 3 || !ones)
         snprintf(why, why_size, "needs 3x3 with strides, dilations and group 1");
     else if (p.v.n_c < WINO_MIN_CHANNELS || p.v.n_m < WINO_MIN_OUT) /* sixteen channels fill half of a wide panel */
@@ -115,6 +121,18 @@ static as_cost wino_issued(const as_node_ctx *n)
     return cost;
 }
 
+/* It reads all weights, four times as many as the direct kernel's, for each block.  The additions of the transforms take about as long
+ * as twice as many products. */
+static double wino_cost(const as_node_ctx *n)
+{
+    wino_plan p;
+    if (!wino_plan_make(n, 1, &p) || !p.n_blocks)
+        return 0.0;
+    double c = (double)p.v.n_c, m = (double)(p.n_panels * CONV_PANEL), bytes = (double)p.n_panels * (double)p.weight_bytes;
+    double flops = (double)p.n_tiles * (2.0 * WINO_POINTS * c * m + 2.0 * (228.0 * c + 130.0 * m));
+    return as_conv_time(flops, bytes, bytes * (double)(p.n_blocks - 1));
+}
+
 /* --- Weights: G g G' ------------------------------------------------------------------------------------- */
 
 static void wino_filter(const double g[3], double u[WINO_IN])
@@ -127,11 +145,12 @@ static void wino_filter(const double g[3], double u[WINO_IN])
     u[5] = g[2];
 }
 
-static void wino_pack_one(const float *g, int64_t step, float *u)
+/* Taps lie `down` and `right` floats apart. */
+static void wino_pack_one(const float *g, int64_t down, int64_t right, int64_t step, float *u)
 {
     double half[3][WINO_IN], col[3], full[WINO_IN];
-    for (int i = 0; i < 3; i++)
-        wino_filter((double[]){(double)g[i * 3], (double)g[i * 3 + 1], (double)g[i * 3 + 2]}, half[i]);
+    for (int i = 0; i < 3; i++, g += down)
+        wino_filter((double[]){(double)g[0], (double)g[right], (double)g[2 * right]}, half[i]);
     for (int j = 0; j < WINO_IN; j++) {
         for (int i = 0; i < 3; i++)
             col[i] = half[i][j];
@@ -143,12 +162,15 @@ static void wino_pack_one(const float *g, int64_t step, float *u)
 
 static void wino_pack_panel(const wino_plan *p, const float *weight, int64_t panel, float *packed)
 {
-    static const float none[9];
-    int64_t            step = p->v.n_c * CONV_PANEL;
+    static const float     none[1];
+    const as_conv_weights *from = &p->v.weights;
+    int64_t                step = p->v.n_c * CONV_PANEL;
     for (int64_t c = 0; c < p->v.n_c; c++)
         for (int64_t j = 0; j < CONV_PANEL; j++) {
             int64_t m = panel * CONV_PANEL + j;
-            wino_pack_one(m < p->v.n_m ? weight + (m * p->v.n_c + c) * 9 : none, step, packed + c * CONV_PANEL + j);
+            bool    some = m < p->v.n_m;
+            wino_pack_one(some ? weight + m * from->out + c * from->in + from->first : none, some ? from->down : 0,
+                          some ? from->right : 0, step, packed + c * CONV_PANEL + j);
         }
 }
 
@@ -252,7 +274,7 @@ V_INLINE vf wino_finish(const conv_job *j, const wino_place *at, int i, int k, v
     const as_conv_plan *v = &j->v;
     if (j->r && v->y_nhwc) {
         const float *r = j->r + ((at->image * v->r_rows + at->row + i) * v->r_cols + at->col + k) * v->n_m + at->m;
-        y = v_add(y, at->n_m == VW ? v_load(r) : v_load_n(r, at->n_m));
+        y = conv_join(j->masks, y, at->n_m == VW ? v_load(r) : v_load_n(r, at->n_m));
     } else if (j->r) {
         y = wino_planes_add(j, at, i, k, y);
     }
@@ -407,13 +429,17 @@ static void wino_blocks_run(const wino_job *w, int64_t begin, int64_t end, int64
 static void wino_run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     const as_node_ctx *n = args->ctx;
+    bool               gradx = wino_is_gradx(n);
+    int                r = gradx ? 2 : 3; /* the mask, or the residual */
     wino_job           w = {.j = {.x = args->in[0].data,
-                                  .bias = as_in_has(n, 2) ? args->in[2].data : NULL,
-                                  .r = as_in_has(n, 3) ? args->in[3].data : NULL,
+                                  .bias = !gradx && as_in_has(n, 2) ? args->in[2].data : NULL,
+                                  .r = as_in_has(n, r) ? args->in[r].data : NULL,
+                                  .masks = gradx,
                                   .y = args->out[0].data}};
-    as_act             act;
+    as_act             act = {0};
     int64_t            begin, end;
-    if (as_shape_count(&n->out[0].shape) == 0 || as_act_read(NULL, n, &act) != ASSAY_OK || !wino_plan_make(n, n_parts, &w.p))
+    if (as_shape_count(&n->out[0].shape) == 0 || (!gradx && as_act_read(NULL, n, &act) != ASSAY_OK) ||
+        !wino_plan_make(n, n_parts, &w.p))
         return;
     char *at = (char *)scratch + (size_t)part * wino_part_bytes(&w.p);
     w.spot = (as_conv_spot *)(void *)at;
@@ -436,5 +462,7 @@ static void wino_run(const as_kernel_args *args, int part, int n_parts, void *sc
         wino_blocks_run(&w, begin, end, panel, panel + 1, w.weight);
     }
 }
+
+static const char *const wino_also[] = {"assay.ConvGradX", NULL};
 
 #endif

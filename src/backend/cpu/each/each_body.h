@@ -106,6 +106,13 @@ typedef struct operand {
     int          step;
 } operand;
 
+/* 0 and NaN stay as they are. */
+V_INLINE vf signed_one(vf x)
+{
+    vf one = v_or(v_sign_bit(x), v_set(1.0f));
+    return v_pick(v_or(v_is_nan(x), v_eq(x, v_zero())), x, one);
+}
+
 #define EACH1(expression)                        \
     {                                            \
         int i = 0;                               \
@@ -134,6 +141,13 @@ static void each1(as_chain_op op, float *y, const float *a, float b, float c, in
     case AS_CHAIN_FLOOR: EACH1(v_floor(x))
     case AS_CHAIN_CEIL: EACH1(v_ceil(x))
     case AS_CHAIN_ROUND: EACH1(v_round(x))
+    case AS_CHAIN_SIGN: EACH1(signed_one(x))
+    case AS_CHAIN_SIN: EACH1(vm_sin(x))
+    case AS_CHAIN_COS: EACH1(vm_cos(x))
+    case AS_CHAIN_ASIN: EACH1(vm_asin(x))
+    case AS_CHAIN_ACOS: EACH1(vm_acos(x))
+    case AS_CHAIN_ATAN: EACH1(vm_atan(x))
+    case AS_CHAIN_THRESHOLD: EACH1(v_and(v_gt(x, v_set(b)), x))
     case AS_CHAIN_RELU: EACH1(vm_relu(x))
     case AS_CHAIN_LEAKYRELU: EACH1(vm_leakyrelu(x, b))
     case AS_CHAIN_CLIP: EACH1(vm_clip(x, b, c))
@@ -153,6 +167,7 @@ static void each1(as_chain_op op, float *y, const float *a, float b, float c, in
 /* A NaN on either side wins: the machine's own maximum only passes the one on the right. */
 V_INLINE vf larger(vf p, vf q) { return v_pick(v_is_nan(p), p, v_max(p, q)); }
 V_INLINE vf smaller(vf p, vf q) { return v_pick(v_is_nan(p), p, v_min(p, q)); }
+V_INLINE vf passed(vf p, vf q) { return v_and(v_or(v_gt(p, v_zero()), v_is_nan(p)), q); }
 
 /* Two rows, a row and a value, a value and a row; the same loop does the remainder. */
 #define EACH2(expression)                                               \
@@ -184,6 +199,39 @@ V_INLINE vf smaller(vf p, vf q) { return v_pick(v_is_nan(p), p, v_min(p, q)); }
         return;                                                         \
     }
 
+/* The roots with pow()'s answers for -0 and for minus infinity. */
+V_INLINE vf root(vf x) { return v_pick(v_eq(x, v_set(-HUGE_VALF)), v_set(HUGE_VALF), v_sqrt(v_add(x, v_zero()))); }
+
+/* One power for all has a cheaper form where it is one of these; each element has the same one however the work is split. */
+static void powers(float *y, operand a, operand b, int n)
+{
+    float spread[TILE];
+    if (!a.step)
+        for (int i = 0; i < n; i++)
+            spread[i] = *a.at;
+    const float *x = a.step ? a.at : spread;
+    if (!b.step) {
+        float power = *b.at;
+        if (power == 0.5f || power == -0.5f || power == 3.0f || power == 4.0f || power == 1.0f || power == 2.0f || power == -1.0f) {
+            for (int i = 0; i < n; i += VW) {
+                int some = n - i < VW ? n - i : VW;
+                vf  p = v_load_n(x + i, some), s = v_mul(p, p);
+                vf  q = power == 0.5f    ? root(p)
+                        : power == -0.5f ? v_div(v_set(1.0f), root(p))
+                        : power == 3.0f  ? v_mul(s, p)
+                        : power == 4.0f  ? v_mul(s, s)
+                        : power == 2.0f  ? s
+                        : power == -1.0f ? v_div(v_set(1.0f), p)
+                                         : p;
+                v_store_n(y + i, some, q);
+            }
+            return;
+        }
+    }
+    for (int i = 0; i < n; i++)
+        y[i] = powf(x[i], b.at[i * b.step]);
+}
+
 static void each2(as_chain_op op, float *y, operand a, operand b, int n)
 {
     switch (op) {
@@ -193,6 +241,8 @@ static void each2(as_chain_op op, float *y, operand a, operand b, int n)
     case AS_CHAIN_DIV: EACH2(v_div(p, q))
     case AS_CHAIN_MAX: EACH2(larger(p, q))
     case AS_CHAIN_MIN: EACH2(smaller(p, q))
+    case AS_CHAIN_RELUGRAD: EACH2(passed(p, q))
+    case AS_CHAIN_POW: powers(y, a, b, n); return;
     default: return; /* one with one operand, which each1() handles */
     }
 }
@@ -245,7 +295,47 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
 
 /* Everything that as_chain_of() knows. */
 static const char *const also[] = {
-    "Add",  "Sub",        "Mul",  "Div",         "Max",       "Min",   "Sum",  "Pow",      "Neg",  "Abs",
-    "Sqrt", "Reciprocal", "Exp",  "Log",         "Erf",       "Floor", "Ceil", "Round",    "Relu", "LeakyRelu",
-    "Clip", "Sigmoid",    "Tanh", "HardSigmoid", "HardSwish", "Elu",   "Gelu", "Softplus", NULL,
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Max",
+    "Min",
+    "Sum",
+    "Pow",
+    "Neg",
+    "Abs",
+    "Sqrt",
+    "Reciprocal",
+    "Exp",
+    "Log",
+    "Erf",
+    "Floor",
+    "Ceil",
+    "Round",
+    "Relu",
+    "LeakyRelu",
+    "Clip",
+    "Sigmoid",
+    "Tanh",
+    "HardSigmoid",
+    "HardSwish",
+    "Elu",
+    "Gelu",
+    "Softplus",
+    "assay.ReluGrad",
+    "Sign",
+    "Mean",
+    "Selu",
+    "Celu",
+    "Mish",
+    "Softsign",
+    "ThresholdedRelu",
+    "Sin",
+    "Cos",
+    "Tan",
+    "Asin",
+    "Acos",
+    "Atan",
+    NULL,
 };

@@ -4,23 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The step of each axis in memory. */
-static void steps_of(const as_tensor_info *t, int64_t *step)
-{
-    int     order[AS_MAX_RANK], rank = t->shape.rank;
-    int64_t all = 1;
-    for (int i = 0; i < rank; i++)
-        order[i] = i;
-    if (t->layout == AS_LAYOUT_NHWC && rank > 2) { /* axis 1 goes to the end */
-        for (int i = 1; i < rank - 1; i++)
-            order[i] = i + 1;
-        order[rank - 1] = 1;
-    }
-    for (int i = rank - 1; i >= 0; i--) {
-        step[order[i]] = all;
-        all *= t->shape.dim[order[i]];
-    }
-}
+#include "backend/cpu/walk.h"
 
 /* The steps of input i along the output's axes, 0 where it repeats. */
 static void wide_steps(const as_tensor_info *in, const as_shape *out, int64_t *wide)
@@ -29,7 +13,7 @@ static void wide_steps(const as_tensor_info *in, const as_shape *out, int64_t *w
     bool    is_one = in->dtype == AS_NONE || as_shape_count(&in->shape) == 1;
     int     shift = out->rank - in->shape.rank;
     if (!is_one)
-        steps_of(in, own);
+        as_memory_steps(in, own);
     for (int i = 0; i < out->rank; i++)
         wide[i] = is_one || i < shift || in->shape.dim[i - shift] == 1 ? 0 : own[i - shift];
 }
@@ -170,8 +154,10 @@ void as_flat_rows(const as_flat *f, int n_in, const as_kernel_args *args, int pa
                 from[k] += rest % f->dim[a] * f->step[k][a];
             rest /= f->dim[a];
         }
-        for (int k = 0; k < n_in; k++)
-            in[k] = (const char *)args->in[k].data + from[k] * (int64_t)as_dtype_bytes(args->ctx->in[k].dtype);
+        for (int k = 0; k < n_in; k++) { /* an absent one has no place */
+            const char *data = args->in[k].data;
+            in[k] = data ? data + from[k] * (int64_t)as_dtype_bytes(args->ctx->in[k].dtype) : NULL;
+        }
         row((char *)args->out[0].data + begin * size, in, step, n);
         begin += n;
     }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/rules.h"
+
 /* --- Inner loops -------------------------------------------------------------------------------- */
 
 /* Four terms at a time: y is loaded and stored once for all of them, and the order is the same as one by one. */
@@ -143,22 +145,39 @@ void as_plain_each2(const as_kernel_args *args, int part, int n_parts, as_plain_
 
 /* --- Windows ------------------------------------------------------------------------------------ */
 
+static void to_the_right(const as_window *w, as_window *out)
+{
+    *out = (as_window){.n_axes = w->n_axes, .group = w->group};
+    for (int i = 0; i < 3; i++) {
+        int from = (i + w->n_axes) % 3; /* the real axes end at axis 2, the ones filled in come first */
+        out->in[i] = w->in[from];
+        out->out[i] = w->out[from];
+        out->kernel[i] = w->kernel[from];
+        out->stride[i] = w->stride[from];
+        out->dilation[i] = w->dilation[from];
+        out->pad_begin[i] = w->pad_begin[from];
+        out->pad_end[i] = w->pad_end[from];
+    }
+}
+
 bool as_plain_window(const as_node_ctx *n, const as_shape *x, const int64_t *kernel, bool ceil_mode, as_window *out)
 {
     as_window w;
     if (as_window_read(NULL, n, x, kernel, ceil_mode, &w) != ASSAY_OK)
         return false;
-    *out = (as_window){.n_axes = w.n_axes, .group = w.group};
-    for (int i = 0; i < 3; i++) {
-        int from = (i + w.n_axes) % 3; /* the real axes end at axis 2, the ones filled in come first */
-        out->in[i] = w.in[from];
-        out->out[i] = w.out[from];
-        out->kernel[i] = w.kernel[from];
-        out->stride[i] = w.stride[from];
-        out->dilation[i] = w.dilation[from];
-        out->pad_begin[i] = w.pad_begin[from];
-        out->pad_end[i] = w.pad_end[from];
-    }
+    to_the_right(&w, out);
+    return true;
+}
+
+bool as_plain_turned_window(const as_node_ctx *n, as_window *out)
+{
+    as_shape       x = as_plain_shape(n, "input_shape");
+    as_conv_shapes s;
+    if (strcmp(n->op->name, "ConvTranspose"))
+        return x.rank == n->in[1].shape.rank && as_plain_window(n, &x, &n->in[1].shape.dim[2], false, out);
+    if (as_transposed_read(NULL, n, &n->in[0].shape, &n->in[1].shape, &s) != ASSAY_OK)
+        return false;
+    to_the_right(&s.window, out);
     return true;
 }
 

@@ -47,6 +47,8 @@ void as_plain_each2(const as_kernel_args *args, int part, int n_parts, as_plain_
 
 /* The window with its axes moved to the right and ones in front: the elements of axis 2 are neighbours. */
 bool as_plain_window(const as_node_ctx *n, const as_shape *x, const int64_t *kernel, bool ceil_mode, as_window *out);
+/* The same for ConvTranspose and assay.ConvGradX: of the convolution that they turn round, from what they write to what they read. */
+bool as_plain_turned_window(const as_node_ctx *n, as_window *out);
 /* The outputs [*begin, *end) of an axis whose tap k lies inside the input. */
 void as_plain_taps(const as_window *w, int axis, int64_t k, int64_t *begin, int64_t *end);
 /* Where tap k of output o reads; may be outside. */

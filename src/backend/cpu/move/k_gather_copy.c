@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/cpu/each/plain.h"
+#include "backend/cpu/move/targets.h"
 
 static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
 {
@@ -14,28 +15,6 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
         return false;
     }
     return as_plain_copy_accepts(n, why, why_size);
-}
-
-static int64_t index_at(const as_view *indices, int64_t i)
-{
-    int64_t wide;
-    int32_t narrow;
-    if (indices->dtype == AS_I64) {
-        memcpy(&wide, (const char *)indices->data + i * 8, 8);
-        return wide;
-    }
-    memcpy(&narrow, (const char *)indices->data + i * 4, 4);
-    return narrow;
-}
-
-static bool all_inside(const as_view *indices, int64_t count, int64_t size)
-{
-    for (int64_t i = 0; i < count; i++) {
-        int64_t at = index_at(indices, i);
-        if (at < -size || at >= size)
-            return false;
-    }
-    return true;
 }
 
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
@@ -51,7 +30,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
         bytes *= i > axis ? x->dim[i] : 1;
     }
     int64_t size = x->dim[axis];
-    if (!all_inside(&args->in[1], count, size)) {
+    if (!as_indices_are_inside(&args->in[1], count, size)) {
         if (part == 0)
             *args->status = n->op->eval(args->env, n, args->in, args->out);
         return;
@@ -62,7 +41,7 @@ static void run(const as_kernel_args *args, int part, int n_parts, void *scratch
     const char *from = args->in[0].data;
     char       *to = args->out[0].data;
     for (int64_t i = begin; i < end; i++) {
-        int64_t at = index_at(&args->in[1], i % count);
+        int64_t at = as_index_at(&args->in[1], i % count);
         memcpy(to + i * bytes, from + (i / count * size + (at < 0 ? at + size : at)) * bytes, (size_t)bytes);
     }
 }

@@ -1,6 +1,6 @@
-/* k_pad_copy.c - adds elements before and after each axis, in all modes, as runs of bytes, for any dtype.
+/* k_pad_copy.c - adds elements before and after each axis, in all modes, as runs of bytes, for any dtype and layout.
  *
- * The last padded axis and all axes after it make rows: the part inside the input is one copy. */
+ * Axes are in the order of memory.  The last padded one and all after it make rows: the part inside the input is one copy. */
 #include <string.h>
 
 #include "backend/cpu/each/plain.h"
@@ -62,14 +62,38 @@ static int64_t source_row(const rows *r, const as_shape *x, const as_shape *y, i
     return row;
 }
 
+/* A shape and a padding with their axes as they lie in memory. */
+static as_shape shape_in_memory(const as_tensor_info *t)
+{
+    as_shape shape = t->shape;
+    int      axis[AS_MAX_RANK];
+    as_memory_axes(t, axis);
+    for (int i = 0; i < shape.rank; i++)
+        shape.dim[i] = t->shape.dim[axis[i]];
+    return shape;
+}
+
+static as_padding padding_in_memory(const as_tensor_info *t, const as_padding *p)
+{
+    as_padding moved = *p;
+    int        axis[AS_MAX_RANK];
+    as_memory_axes(t, axis);
+    for (int i = 0; i < t->shape.rank; i++)
+        moved.begin[i] = p->begin[axis[i]], moved.end[i] = p->end[axis[i]];
+    return moved;
+}
+
+static bool accepts(const as_node_ctx *n, char *why, size_t why_size) { return as_memory_is_one(n, 1, why, why_size); }
+
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {
     static const char  zeros[8] = {0}; /* a zero of any dtype */
     const as_node_ctx *n = args->ctx;
-    const as_shape    *x = &n->in[0].shape, *y = &n->out[0].shape;
+    const as_shape     sizes[2] = {shape_in_memory(&n->in[0]), shape_in_memory(&n->out[0])}, *x = &sizes[0], *y = &sizes[1];
     rows r = {.bytes = as_dtype_bytes(n->in[0].dtype), .axis = x->rank - 1, .value = as_in_has(n, 2) ? args->in[2].data : zeros};
     if (as_padding_read(NULL, n, &r.p) != ASSAY_OK || as_shape_count(y) == 0) /* infer has read it */
         return;
+    r.p = padding_in_memory(&n->in[0], &r.p);
     r.item = (int64_t)r.bytes;
     while (r.axis >= 0 && r.p.begin[r.axis] == 0 && r.p.end[r.axis] == 0)
         r.item *= x->dim[r.axis--];
@@ -97,6 +121,6 @@ const as_kernel as_k_pad_copy = {
     .isa = AS_ISA_SCALAR,
     .rank = 10,
     .why = "runs of bytes",
-    .accepts = as_plain_copy_accepts,
+    .accepts = accepts,
     .run = run,
 };

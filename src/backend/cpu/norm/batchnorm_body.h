@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "backend/cpu/kernel.h"
+#include "backend/cpu/norm/batch_rows.h"
 
 enum { LINE = 16 /* floats per cache line */ };
 
@@ -19,15 +19,7 @@ static bool accepts(const as_node_ctx *n, char *why, size_t why_size)
         snprintf(why, why_size, "training_mode asks for the batch's own statistics");
         return false;
     }
-    for (int i = 0; i < n->n_in; i++)
-        if (n->in[i].dtype != AS_F32) {
-            snprintf(why, why_size, "input %d is %s, needs f32", i, as_dtype_name(n->in[i].dtype));
-            return false;
-        }
-    if (n->in[0].layout == n->out[0].layout)
-        return true;
-    snprintf(why, why_size, "input 0 has another layout than output 0");
-    return false;
+    return batch_accepts(n, why, why_size);
 }
 
 static int64_t stride_of(const as_node_ctx *n)
@@ -37,35 +29,6 @@ static int64_t stride_of(const as_node_ctx *n)
 }
 
 static size_t scratch_bytes(const as_node_ctx *n, int n_parts) { return (size_t)stride_of(n) * sizeof(float) * (size_t)n_parts; }
-
-V_INLINE vf   some(const float *p, int n) { return n == VW ? v_load(p) : v_load_n(p, n); }
-V_INLINE void put(float *p, int n, vf x)
-{
-    if (n == VW)
-        v_store(p, x);
-    else
-        v_store_n(p, n, x);
-}
-V_INLINE int at_most(int64_t n) { return n < VW ? (int)n : VW; }
-
-/* Neighbours of one channel. */
-static void row_run(const float *x, float *y, int64_t count, float mean, float factor, float bias)
-{
-    vf m = v_set(mean), f = v_set(factor), b = v_set(bias);
-    for (int64_t i = 0; i < count; i += VW) {
-        int n = at_most(count - i);
-        put(y + i, n, v_fma(v_sub(some(x + i, n), m), f, b));
-    }
-}
-
-/* Neighbours of one pixel: one channel each. */
-static void pixel_run(const float *x, float *y, int64_t count, const float *mean, const float *factor, const float *bias)
-{
-    for (int64_t i = 0; i < count; i += VW) {
-        int n = at_most(count - i);
-        put(y + i, n, v_fma(v_sub(some(x + i, n), some(mean + i, n)), some(factor + i, n), some(bias + i, n)));
-    }
-}
 
 static void run(const as_kernel_args *args, int part, int n_parts, void *scratch)
 {

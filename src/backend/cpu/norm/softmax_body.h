@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backend/cpu/kernel.h"
+#include "backend/cpu/norm/ends.h"
 #include "backend/cpu/simd/vmath.h"
 
 static float log_one(float x)
@@ -47,15 +48,6 @@ static void line_run(const float *x, float *y, int64_t length, bool logarithm)
             v_store(y + i, v_mul(v_load(y + i), scale));
         v_store_n(y + whole, left, v_mul(v_load(tail), scale));
     }
-}
-
-V_INLINE vf   some(const float *p, int n) { return n == VW ? v_load(p) : v_load_n(p, n); }
-V_INLINE void put(float *p, int n, vf x)
-{
-    if (n == VW)
-        v_store(p, x);
-    else
-        v_store_n(p, n, x);
 }
 
 /* n lines side by side, 1 <= n <= VW, whose elements are `step` apart. */

@@ -1,11 +1,12 @@
 /* gemm.c - a product as the kernels see it. */
 #include "backend/cpu/product/gemm.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static void batch_skips(const as_shape *shape, int own, const as_gemm *g, int64_t *skips)
+static void batch_skips(const as_shape *shape, int own, const as_gemm *g, int64_t *skips, int64_t matrix)
 {
-    int64_t skip = 1;
+    int64_t skip = matrix;
     for (int i = g->rank - 1; i >= 0; i--) {
         int     from = own - g->rank + i;
         int64_t dim = from >= 0 ? shape->dim[from] : 1;
@@ -33,8 +34,11 @@ static as_gemm matmul_of(const as_node_ctx *n)
     }
     for (int i = 0; i < own_b; i++)
         g.n_b *= b->dim[i];
-    batch_skips(a, own_a, &g, g.a_skip);
-    batch_skips(b, own_b, &g, g.b_skip);
+    batch_skips(a, own_a, &g, g.a_skip, g.m * g.k);
+    batch_skips(b, own_b, &g, g.b_skip, g.k * g.n);
+    as_shape batch = *y;
+    batch.rank = g.rank;
+    batch_skips(&batch, g.rank, &g, g.y_skip, g.m * g.n);
     if (own_b == 0) {
         g.m *= g.n_batches;
         g.n_batches = 1;
@@ -68,27 +72,114 @@ static as_gemm gemm_of(const as_node_ctx *n)
     return g;
 }
 
+/* The order of the axes that an attribute gives, or as they are. */
+static void perm_of(const as_node_ctx *n, const char *name, int rank, int64_t *perm)
+{
+    if (!as_attr_ints(n, name, perm, AS_MAX_RANK))
+        for (int i = 0; i < rank; i++)
+            perm[i] = i;
+}
+
+/* Sizes and steps of the axes of a tensor, in the order of perm. */
+typedef struct axes {
+    int     rank;
+    int64_t dim[AS_MAX_RANK], step[AS_MAX_RANK];
+} axes;
+
+static axes axes_of(const as_node_ctx *n, const as_shape *shape, const char *name)
+{
+    axes    x = {.rank = shape->rank};
+    int64_t perm[AS_MAX_RANK], step[AS_MAX_RANK], all = 1;
+    perm_of(n, name, shape->rank, perm);
+    for (int i = shape->rank - 1; i >= 0; i--) {
+        step[i] = all;
+        all *= shape->dim[i];
+    }
+    for (int i = 0; i < shape->rank; i++) {
+        x.dim[i] = shape->dim[perm[i]];
+        x.step[i] = step[perm[i]];
+    }
+    return x;
+}
+
+/* Stacks of matrices, each seen through its own order of axes. */
+static as_gemm stacks_of(const as_node_ctx *n)
+{
+    const as_shape *shape = &n->out[0].shape;
+    axes            a = axes_of(n, &n->in[0].shape, "perm_a"), b = axes_of(n, &n->in[1].shape, "perm_b"), y = {.rank = shape->rank};
+    int64_t         perm[AS_MAX_RANK], all = 1;
+    perm_of(n, "perm_y", shape->rank, perm);
+    for (int i = shape->rank - 1; i >= 0; i--) { /* axis i of Y is axis perm[i] of the product */
+        y.dim[perm[i]] = shape->dim[i];
+        y.step[perm[i]] = all;
+        all *= shape->dim[i];
+    }
+    as_gemm g = {.m = a.dim[a.rank - 2],
+                 .k = a.dim[a.rank - 1],
+                 .n = b.dim[b.rank - 1],
+                 .a_row = a.step[a.rank - 2],
+                 .a_step = a.step[a.rank - 1],
+                 .b_row = b.step[b.rank - 2],
+                 .b_step = b.step[b.rank - 1],
+                 .y_row = y.step[y.rank - 2],
+                 .n_batches = 1,
+                 .n_b = 1,
+                 .loose = true,
+                 .alpha = (float)as_attr_float(n, "alpha", 1.0),
+                 .rank = y.rank - 2};
+    for (int i = 0; i < g.rank; i++) {
+        int from_a = i - g.rank + a.rank - 2, from_b = i - g.rank + b.rank - 2;
+        g.dim[i] = y.dim[i];
+        g.n_batches *= y.dim[i];
+        g.y_skip[i] = y.step[i];
+        g.a_skip[i] = from_a < 0 || a.dim[from_a] == 1 ? 0 : a.step[from_a];
+        g.b_skip[i] = from_b < 0 || b.dim[from_b] == 1 ? 0 : b.step[from_b];
+    }
+    return g;
+}
+
+static bool is_stacks(const as_node_ctx *n) { return !strcmp(n->op->name, "assay.FusedMatMul"); }
+
+bool as_gemm_is_plain(const as_node_ctx *n, char *why, size_t why_size)
+{
+    int64_t perm[AS_MAX_RANK];
+    int     last = n->out[0].shape.rank - 1;
+    if (!is_stacks(n))
+        return true;
+    perm_of(n, "perm_y", last + 1, perm);
+    if (perm[last] == last || n->out[0].shape.dim[last] == 1)
+        return true;
+    snprintf(why, why_size, "the columns of the result are not neighbours");
+    return false;
+}
+
 as_gemm as_gemm_of(const as_node_ctx *n)
 {
+    if (is_stacks(n))
+        return stacks_of(n);
     as_gemm g = !strcmp(n->op->name, "MatMul") ? matmul_of(n) : gemm_of(n);
     bool    flip_a = as_attr_int(n, "transA", 0) != 0, flip_b = as_attr_int(n, "transB", 0) != 0;
     g.a_row = flip_a ? 1 : g.k;
     g.a_step = flip_a ? g.m : 1;
     g.b_row = flip_b ? 1 : g.n;
     g.b_step = flip_b ? g.k : 1;
+    g.y_row = g.n;
     if (as_act_read(NULL, n, &g.act) != ASSAY_OK)
         g.act = (as_act){.kind = AS_ACT_NONE}; /* the shape rule refuses such a node */
     return g;
 }
 
-void as_gemm_batch(const as_gemm *g, int64_t batch, int64_t *a, int64_t *b)
+as_gemm_at as_gemm_batch(const as_gemm *g, int64_t batch)
 {
-    *a = *b = 0;
+    as_gemm_at at = {0};
     for (int d = g->rank - 1; d >= 0; d--) {
-        *a += batch % g->dim[d] * g->a_skip[d];
-        *b += batch % g->dim[d] * g->b_skip[d];
+        int64_t i = batch % g->dim[d];
+        at.a += i * g->a_skip[d];
+        at.b += i * g->b_skip[d];
+        at.y += i * g->y_skip[d];
         batch /= g->dim[d];
     }
+    return at;
 }
 
 as_gemm_rows as_gemm_rows_of(int64_t m, int whole)

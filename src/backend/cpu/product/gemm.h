@@ -1,5 +1,5 @@
-/* gemm.h - what the product kernels share besides arithmetic: a Gemm, MatMul or assay.FusedGemm as one description, how its
- * rows are cut into tiles, and which part computes which of them.
+/* gemm.h - what the product kernels share besides arithmetic: a Gemm, MatMul, assay.FusedGemm or assay.FusedMatMul as one
+ * description, how its rows are cut into tiles, and which part computes which of them.
  *
  * Everything here depends only on the node (and the split on the number of parts): which tile an element belongs to, and where
  * its sum over K is interrupted, is the same in any number of parts, so its bits are too. */
@@ -18,14 +18,21 @@ typedef struct as_gemm {
     bool    has_c;
     float   alpha, beta;
     as_act  act;
-    int     rank;                                                       /* of the batch */
-    int64_t dim[AS_MAX_RANK], a_skip[AS_MAX_RANK], b_skip[AS_MAX_RANK]; /* in matrices; 0 repeats */
-    int64_t n_batches, n_b;                                             /* products; matrices in B */
+    int64_t y_row; /* from row to row; columns are neighbours */
+    int     rank;  /* of the batch */
+    int64_t dim[AS_MAX_RANK], a_skip[AS_MAX_RANK], b_skip[AS_MAX_RANK], y_skip[AS_MAX_RANK]; /* in floats; 0 repeats */
+    int64_t n_batches, n_b;                                                                  /* products; matrices in B */
+    bool    loose; /* B's matrices need not follow one another, so it cannot be packed before */
 } as_gemm;
 
 as_gemm as_gemm_of(const as_node_ctx *n);
-/* Which matrix of A and of B the batch-th product reads. */
-void as_gemm_batch(const as_gemm *g, int64_t batch, int64_t *a, int64_t *b);
+/* Where the batch-th product finds its matrices, in floats. */
+typedef struct as_gemm_at {
+    int64_t a, b, y;
+} as_gemm_at;
+as_gemm_at as_gemm_batch(const as_gemm *g, int64_t batch);
+/* False + why when the columns of the result are not neighbours. */
+bool as_gemm_is_plain(const as_node_ctx *n, char *why, size_t why_size);
 
 /* Rows as tiles of `whole`, six or twelve, and up to three smaller ones at the end: a tile of less than four rows (of twelve: less
  * than eight) would leave the multipliers idle, so by sixes 8 is 4 + 4 and 13 is 5 + 4 + 4. */

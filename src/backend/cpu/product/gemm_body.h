@@ -22,9 +22,12 @@ enum {
     K_MOST_FEW = 800,    /* terms */
     A_MOST = 60 * 1024,  /* floats per block of A: 240 KiB, half of a usual L2 cache */
     B_MOST = 256 * 1024, /* floats that a part packs at a time, unless one panel is larger */
-    DIRECT_ROWS = 12,    /* packing costs as much as the product of three rows */
-    PACK_A_PANELS = 16,  /* below this many uses, packing A does not pay */
-    LINE_FLOATS = 16,    /* of a cache line */
+    B_MOST_ALONE = 32 * 1024,  /* where A is not packed: they stay in L2 until the product reads them */
+    DIRECT_ROWS = 12,          /* packing costs as much as the product of three rows */
+    PACK_A_PANELS = 16,        /* below this many uses, packing A does not pay */
+    FRESH_ROWS = 128,          /* up to this many rows, a B that changes is packed piece by piece while its product needs it */
+    TURN_ROWS = 8 * TILE_ROWS, /* columns of a turned product that are computed at a time */
+    LINE_FLOATS = 16,          /* of a cache line */
     LINE_B = 64 / sizeof(tile_b),
 #ifdef TILE_TALL
     FETCH_B = 0, /* CPUs with AVX-512 fetch a panel by themselves: with prefetches they take 4 % longer, with 2 MiB of B 15 % */
@@ -48,6 +51,7 @@ typedef struct recipe {
     int64_t      scratch_a, scratch; /* floats per part: for A, in all */
     bool         packs_a;
     bool         reads_b;   /* reads B in place where it is not packed already; with the same bits */
+    bool         turns;     /* a B that is not packed comes as rows of the turned product; with the same bits */
     bool         few;       /* few rows: all of K in one piece, and tile by tile instead of panel by panel */
     bool         far;       /* panels take more than half of the L2 cache, so they are fetched ahead */
     bool         fetches_y; /* while a tile is computed */
@@ -68,6 +72,22 @@ static int64_t piece_of(const as_gemm *g)
     return n_pieces <= 1 ? g->k : ((g->k + n_pieces - 1) / n_pieces + 3) / 4 * 4;
 }
 
+/* Y = A B' is Y' = B A': where the columns of B lie along K, and there are fewer rows in A than columns in B, B can be read as it is,
+ * and A, which is smaller, is packed instead.  Panels of A that are not full would cost more than that saves. */
+enum { TURN_MOST = TURN_ROWS + 2 * VW };
+static int64_t turned_panels(const as_gemm *g) { return (g->m + TILE_COLS - 1) / TILE_COLS; }
+static bool    is_turned(const as_gemm *g)
+{
+#ifdef TILE_STORED
+    (void)g;
+    return false;
+#else
+    return g->b_row == 1 && g->b_step != 1 && g->a_step == 1 && g->n_batches == 1 && g->n_b == 1 && g->k > 0 &&
+           g->m > DIRECT_ROWS && g->m <= FRESH_ROWS && g->n >= 2 * g->m && g->n % TILE_COLS == 0 &&
+           (turned_panels(g) * TILE_COLS - g->m) * 8 <= g->m;
+#endif
+}
+
 static recipe recipe_of(const as_node_ctx *n)
 {
     recipe         w = {.g = as_gemm_of(n)};
@@ -85,9 +105,13 @@ static recipe recipe_of(const as_node_ctx *n)
     w.fetches_y = w.piece >= FETCH_Y_K && g->m * g->n > FETCH_Y;
     w.packs_a = g->a_step != 1 || (w.n_panels >= PACK_A_PANELS && g->m * g->k > A_MOST);
     w.reads_b = sizeof(tile_b) == sizeof(float) && g->b_step == 1 && g->a_step == 1 && g->m <= DIRECT_ROWS;
-    w.group = w.reads_b || w.panel == 0 || w.panel > B_MOST ? 1 : least(B_MOST / w.panel, w.n_panels);
+    int64_t most = w.packs_a ? B_MOST : B_MOST_ALONE; /* A is packed once per group */
+    w.group = w.reads_b || w.panel == 0 || w.panel > most ? 1 : least(most / w.panel, w.n_panels);
+    w.turns = is_turned(g);
     w.scratch_a = w.packs_a ? (least(w.block * TILE_ROWS, g->m) * w.piece + 15) / 16 * 16 : 0;
     w.scratch = w.scratch_a + (w.group * w.panel * (int64_t)sizeof(tile_b) + 63) / 64 * 16;
+    if (w.turns)
+        w.scratch = turned_panels(g) * (w.panel + TURN_MOST * TILE_COLS);
     w.bare = g->alpha == 1.0f && !g->has_c && kind == AS_ACT_NONE;
     w.plain = g->alpha == 1.0f && (!g->has_c || (g->c_row == 0 && g->c_step == 1)) &&
               (kind == AS_ACT_NONE || kind == AS_ACT_RELU || kind == AS_ACT_CLIP);
@@ -99,11 +123,41 @@ static recipe recipe_of(const as_node_ctx *n)
 
 /* --- Packing ------------------------------------------------------------------------------------------- */
 
+#ifndef TILE_STORED
+/* A panel of a transposed B, whose columns lie along K: VW columns by VW terms at a time are turned in registers, so that a float
+ * costs a third of a cycle instead of two.  Weights that change at every run are packed at every run. */
+static void panel_turn(const as_gemm *g, const float *b, int64_t width, float *panel)
+{
+    for (int64_t k = 0; k < g->k; k += VW) {
+        int left = (int)least(g->k - k, VW);
+        for (int v = 0; v < TILE_VECS; v++) {
+            vf square[VW];
+            V_UNROLL
+            for (int j = 0; j < VW; j++) {
+                const float *column = b + (v * VW + j) * g->b_step + k;
+                square[j] = v * VW + j >= width ? v_zero() : left == VW ? v_load(column) : v_load_n(column, left);
+            }
+            v_transpose(square);
+            V_UNROLL
+            for (int i = 0; i < VW; i++)
+                if (i < left)
+                    v_store(panel + (k + i) * TILE_COLS + v * VW, square[i]);
+        }
+    }
+}
+#endif
+
 /* One panel: `width` columns of B from `b` on. */
 static void panel_pack(const as_gemm *g, const float *b, int64_t width, tile_b *panel)
 {
     if (g->k == 0)
         return; /* then there is no memory for it either */
+#ifndef TILE_STORED
+    if (g->b_row == 1 && g->b_step != 1) {
+        panel_turn(g, b, width, panel);
+        return;
+    }
+#endif
     if (width < TILE_COLS)
         memset(panel, 0, (size_t)(g->k * TILE_COLS) * sizeof *panel);
     if (sizeof *panel == sizeof *b && g->b_step == 1 && width == TILE_COLS) {
@@ -143,6 +197,11 @@ static void rows_pack(const recipe *w, int64_t first, int64_t end, const float *
             rows_fetch(w, t + 1, a, k);
         if (n == TILE_ROWS) {
             const float *from = a + row * g->a_row;
+            if (g->a_row == 1) { /* a transposed A: the rows are neighbours */
+                for (int64_t i = 0; i < k; i++, from += g->a_step, to += TILE_ROWS)
+                    memcpy(to, from, TILE_ROWS * sizeof *to);
+                continue;
+            }
             for (int64_t i = 0; i < k; i++, from += g->a_step, to += TILE_ROWS) {
                 V_UNROLL
                 for (int r = 0; r < TILE_ROWS; r++)
@@ -183,17 +242,17 @@ static __attribute__((noinline)) void tile_finish(const strip *s, float *sums, i
     if (!s->first && s->width < TILE_COLS)
         for (int r = 0; r < rows; r++)
             for (int j = 0; j < s->width; j++)
-                sums[r * TILE_COLS + j] += s->y[(row + r) * g->n + j];
+                sums[r * TILE_COLS + j] += s->y[(row + r) * g->y_row + j];
     if (!s->last) {
         for (int r = 0; r < rows; r++)
-            memcpy(s->y + (row + r) * g->n, sums + r * TILE_COLS, (size_t)s->width * sizeof *sums);
+            memcpy(s->y + (row + r) * g->y_row, sums + r * TILE_COLS, (size_t)s->width * sizeof *sums);
         return;
     }
     for (int r = 0; r < rows; r++)
         for (int first = 0; first < s->width; first += VW) {
             int    width = s->width - first < VW ? s->width - first : VW;
             vf     x = v_mul(alpha, v_load(sums + r * TILE_COLS + first));
-            float *y = s->y + (row + r) * g->n + first;
+            float *y = s->y + (row + r) * g->y_row + first;
             if (s->c) {
                 const float *c = s->c + (row + r) * g->c_row + first * g->c_step;
                 x = v_fma(beta, g->c_step == 0 ? v_one(c) : width == VW ? v_load(c) : v_load_n(c, width), x);
@@ -220,7 +279,7 @@ V_INLINE void tile_put(const int rows, float *y, int64_t n, vf sum[TILE_ROWS][TI
 V_INLINE void tile_end(const int rows, const bool pieces, const strip *s, int64_t row, vf sum[TILE_ROWS][TILE_VECS])
 {
     const recipe *w = s->w;
-    const int64_t n = w->g.n;
+    const int64_t n = w->g.y_row;
     float        *y = s->y + row * n;
     if (pieces && !s->first && s->width == TILE_COLS) {
         V_UNROLL
@@ -260,7 +319,7 @@ V_INLINE void tile_end(const int rows, const bool pieces, const strip *s, int64_
 V_INLINE void strip_run(const int rows, const bool along, const bool dense, const strip *s, const float *a, int64_t row,
                         int64_t n_tiles)
 {
-    const int64_t a_row = s->a_row, k = s->k, b_row = dense ? TILE_COLS : s->b_row, n = s->w->g.n, n_ahead = s->n_ahead;
+    const int64_t a_row = s->a_row, k = s->k, b_row = dense ? TILE_COLS : s->b_row, n = s->w->g.y_row, n_ahead = s->n_ahead;
     const tile_b *b = s->b, *ahead = s->ahead;
     const bool    far = s->w->fetches_y, bare = s->store && s->first; /* read here: after a store into Y they would be read again */
     float        *y = s->y + row * n;
@@ -354,7 +413,7 @@ V_INLINE void line_run(const int rows, const strip *first, const float *a, int64
 {
     strip         s = *first;
     const recipe *w = s.w;
-    const int64_t a_row = s.a_row, k = s.k, n = w->g.n, panel = w->panel,
+    const int64_t a_row = s.a_row, k = s.k, n = w->g.y_row, panel = w->panel,
                   n_bare = w->bare ? least(n_panels, s.left / TILE_COLS) : 0;
     const tile_b *b = s.b;
     float        *y = s.y + row * n;
@@ -515,6 +574,92 @@ static void direct_run(const share *x)
 }
 #endif
 
+#ifndef TILE_STORED
+/* What few products need after their sums: a factor, a full C, an activation that is not a clamp.  A function of its own, whose loop
+ * is not unrolled: each copy would contain all of vm_act(). */
+static void turned_act(const recipe *w, const float *sums, int n, const float *c, float *y)
+{
+    const as_gemm *g = &w->g;
+    as_act_f32     act = w->act;
+    for (int i = 0; i < n; i++) {
+        vf sum = v_mul(v_set(g->alpha), v_load(sums + i * VW));
+        if (c)
+            sum = v_fma(v_set(g->beta), g->c_step ? v_load(c + i * g->c_row) : v_one(c + i * g->c_row), sum);
+        v_store(y + i * g->y_row, vm_act(&act, sum));
+    }
+}
+
+/* The end of the turned product: `rows` of them, from column `column` of Y on, each with TILE_COLS rows of Y from `row` on.  What
+ * happens to a sum is what happens in tile_end(). */
+static void turned_end(const share *x, const float *sums, int64_t rows, int64_t row, int64_t column)
+{
+    const recipe  *w = x->w;
+    const as_gemm *g = &w->g;
+    vf             beta = v_set(g->beta), low = v_set(w->low), high = v_set(w->high);
+    for (int64_t first = 0; first < rows; first += VW)
+        for (int v = 0; v < TILE_VECS && row + v * VW < g->m; v++) {
+            vf           square[VW];
+            float       *y = x->y + (row + v * VW) * g->y_row + column + first;
+            const float *c = x->c ? x->c + (row + v * VW) * g->c_row + (column + first) * g->c_step : NULL;
+            int          n = (int)least(g->m - row - v * VW, VW);
+            V_UNROLL
+            for (int i = 0; i < VW; i++)
+                square[i] = v_load(sums + (first + i) * TILE_COLS + v * VW);
+            v_transpose(square);
+            if (w->plain && !w->bare) { /* adding nothing would make 0 of -0 */
+                vf add = c ? v_mul(beta, v_load(c)) : v_zero();
+                V_UNROLL
+                for (int i = 0; i < VW; i++)
+                    square[i] = v_min(high, v_max(low, v_add(square[i], add)));
+            }
+            if (!w->plain && !w->bare) {
+                float kept[VW * VW];
+                V_UNROLL
+                for (int i = 0; i < VW; i++)
+                    v_store(kept + i * VW, square[i]);
+                turned_act(w, kept, n, c, y);
+                continue;
+            }
+            V_UNROLL
+            for (int i = 0; i < VW; i++)
+                if (i < n)
+                    v_store(y + i * g->y_row, square[i]);
+        }
+}
+
+/* The part's columns of Y as rows of the turned product, in blocks that stay in L2 for all panels of A. */
+static void turned_run(const share *x, int part, int n_parts)
+{
+    const as_gemm *g = &x->w->g;
+    const int64_t  n_panels = turned_panels(g), panel = x->w->panel;
+    int64_t        begin, end, height;
+    as_share(g->n, VW, part, n_parts, &begin, &end);
+    recipe w = {
+        .g = {.m = g->n, .n = n_panels * TILE_COLS, .k = g->k, .a_row = g->b_step, .a_step = 1, .y_row = TILE_COLS, .alpha = 1.0f},
+        .piece = x->w->piece,
+        .panel = panel,
+        .bare = true};
+    float  *panels = x->scratch, *sums = panels + n_panels * panel;
+    as_gemm from = {.k = g->k, .b_row = 1, .b_step = g->a_row};
+    for (int64_t p = 0; p < n_panels && begin < end; p++)
+        panel_pack(&from, x->a + p * TILE_COLS * g->a_row, least(g->m - p * TILE_COLS, TILE_COLS), panels + p * panel);
+    for (int64_t at = begin; at < end; at += height) {
+        height = end - at <= TURN_MOST ? end - at : TURN_ROWS;
+        w.rows = as_gemm_rows_of(height, TILE_ROWS);
+        for (int64_t k0 = 0; k0 < g->k; k0 += w.piece)
+            for (int64_t p = 0; p < n_panels; p++) {
+                strip s;
+                share turned = {.w = &w,
+                                .y = sums /* each panel's sums have rows of their own */ + p * (TURN_MOST - 1) * TILE_COLS};
+                strip_turn(&turned, &s, p, k0, least(w.piece, g->k - k0), panels + p * panel + k0 * TILE_COLS, TILE_COLS);
+                tiles_run(&s, false, x->b + at * g->b_step + k0, 0, as_gemm_tiles(&w.rows));
+            }
+        for (int64_t p = 0; p < n_panels; p++)
+            turned_end(x, sums + p * TURN_MOST * TILE_COLS, height, p * TILE_COLS, at);
+    }
+}
+#endif
+
 /* B in panels that the part packs for itself. */
 static void fresh_run(const share *x)
 {
@@ -548,14 +693,16 @@ static void gemm_run(const as_kernel_args *args, int part, int n_parts, void *sc
                .scratch = scratch ? (float *)scratch + part * w->scratch : none,
                .part = as_gemm_split(g->n_batches, as_gemm_tiles(&w->rows), w->n_panels, part, n_parts)};
     for (int64_t batch = x.part.batch[0]; batch < x.part.batch[1]; batch++) {
-        int64_t a, b;
-        as_gemm_batch(g, batch, &a, &b);
-        x.a = (const float *)args->in[0].data + a * g->m * g->k;
-        x.b = (const float *)args->in[1].data + b * g->k * g->n;
-        x.y = (float *)args->out[0].data + batch * g->m * g->n;
+        as_gemm_at at = as_gemm_batch(g, batch);
+        x.a = (const float *)args->in[0].data + at.a;
+        x.b = (const float *)args->in[1].data + at.b;
+        x.y = (float *)args->out[0].data + at.y;
+        int64_t b = g->k ? at.b / (g->k * g->n) : 0;
         if (panels)
             panels_run(&x, x.part.panel[0], x.part.panel[1], panels + (b * w->n_panels + x.part.panel[0]) * w->panel);
 #ifndef TILE_STORED
+        else if (w->turns)
+            turned_run(&x, part, n_parts);
         else if (w->reads_b)
             direct_run(&x);
 #endif
@@ -581,6 +728,8 @@ static bool gemm_accepts(const as_node_ctx *n, char *why, size_t why_size)
         snprintf(why, why_size, "weights must be stored as %s; this kernel stores %s", asked, own);
         return false;
     }
+    if (!as_gemm_is_plain(n, why, why_size))
+        return false;
     int64_t columns = as_gemm_of(n).n;
     if (TILE_COLS <= 16 || columns > TILE_COLS / 2)
         return true;
@@ -594,6 +743,8 @@ static size_t gemm_packed_bytes(const as_node_ctx *n, int input)
     if (input != 1)
         return 0;
     recipe w = recipe_of(n);
+    if (w.g.loose)
+        return 0;
     return HEAD_FLOATS * sizeof(float) + (size_t)(w.g.n_b * w.n_panels * w.panel) * sizeof(tile_b);
 }
 
@@ -611,6 +762,16 @@ static void gemm_pack(const as_kernel_args *args, int input, void *packed, int p
                    least(w.g.n - first, TILE_COLS), panels + i * w.panel);
     }
 }
+
+#ifndef TILE_STORED
+/* Packing B where a panel is used writes it into the cache that the product reads it from.  Many rows use a panel often, and share
+ * what threads packed together. */
+static bool gemm_reads_in_place(const as_node_ctx *n, int input)
+{
+    recipe w = recipe_of(n);
+    return input == 1 && (w.turns || (w.g.m <= FRESH_ROWS && !w.packs_a));
+}
+#endif
 
 static size_t gemm_scratch_bytes(const as_node_ctx *n, int n_parts)
 {

@@ -104,16 +104,24 @@ Test(gemm, one_matrix_for_all_batches_makes_them_rows_of_one_product)
 
 Test(gemm, batches_that_broadcast_find_their_matrices)
 {
-    node    n;
-    int64_t a, b;
-    as_gemm g = as_gemm_of(node_make(&n, "MatMul", AS_SHAPE(2, 1, 3, 4), AS_SHAPE(3, 4, 5), NULL, 0));
+    node       n;
+    as_gemm    g = as_gemm_of(node_make(&n, "MatMul", AS_SHAPE(2, 1, 3, 4), AS_SHAPE(3, 4, 5), NULL, 0));
+    as_gemm_at fifth = as_gemm_batch(&g, 5), second = as_gemm_batch(&g, 2);
     expect(g.m == 3 && g.n_batches == 6 && g.n_b == 3);
-    as_gemm_batch(&g, 5, &a, &b);
-    expect_eq(a, 1);
-    expect_eq(b, 2);
-    as_gemm_batch(&g, 2, &a, &b);
-    expect_eq(a, 0);
-    expect_eq(b, 2);
+    expect(fifth.a == 1 * 12 && fifth.b == 2 * 20 && fifth.y == 5 * 15);
+    expect(second.a == 0 && second.b == 2 * 20 && second.y == 2 * 15);
+}
+
+Test(gemm, heads_are_found_where_they_lie)
+{
+    node          n;
+    const as_attr attrs[] = {AS_ATTR_LIST("perm_a", 0, 2, 1, 3), AS_ATTR_LIST("perm_b", 0, 2, 3, 1),
+                             AS_ATTR_LIST("perm_y", 0, 2, 1, 3)};
+    as_gemm       g = as_gemm_of(node_make(&n, "assay.FusedMatMul", AS_SHAPE(2, 13, 3, 8), AS_SHAPE(2, 19, 3, 8), attrs, 3));
+    as_gemm_at    at = as_gemm_batch(&g, 4);
+    expect(g.m == 13 && g.k == 8 && g.n == 19 && g.n_batches == 6);
+    expect(g.a_row == 24 && g.a_step == 1 && g.b_row == 1 && g.b_step == 24 && g.y_row == 3 * 19);
+    expect(at.a == 13 * 24 + 8 && at.b == 19 * 24 + 8 && at.y == 13 * 57 + 19);
 }
 
 Test(gemm, transposed_operands_swap_their_steps_and_c_repeats_where_it_is_one)

@@ -15,5 +15,6 @@ const as_kernel as_k_gemm_f16w_neon = {
     .issued = gemm_issued,
     .packed_bytes = gemm_packed_bytes,
     .pack = gemm_pack,
+    .packed_alone = true,
     .run = gemm_run,
 };

@@ -3,7 +3,7 @@
 
 #include "backend/cpu/product/gemm_body.h"
 
-static const char *const also[] = {"Gemm", "MatMul", NULL};
+static const char *const also[] = {"Gemm", "MatMul", "assay.FusedMatMul", NULL};
 
 const as_kernel as_k_gemm_f32_avx2 = {
     .name = "gemm_f32_avx2",
@@ -17,5 +17,7 @@ const as_kernel as_k_gemm_f32_avx2 = {
     .issued = gemm_issued,
     .packed_bytes = gemm_packed_bytes,
     .pack = gemm_pack,
+    .packed_alone = true,
+    .reads_in_place = gemm_reads_in_place,
     .run = gemm_run,
 };

@@ -116,6 +116,12 @@ V_INLINE void v_transpose(vf *r)
     }
 }
 
+/* Lanes 0, 2, 4 ... of a, then of b. */
+V_INLINE vf v_even(vf a, vf b)
+{
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)), 0xd8));
+}
+
 /* 16-bit storage. */
 V_INLINE vf   v_load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p)); }
 V_INLINE void v_store_f16(uint16_t *p, vf x)
@@ -125,6 +131,15 @@ V_INLINE void v_store_f16(uint16_t *p, vf x)
 V_INLINE vf v_load_bf16(const uint16_t *p)
 {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)), 16));
+}
+
+/* The 64 bits of each lane, unsigned, times m: the high and the low half. */
+V_INLINE vi   vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
+V_INLINE void vi_mul_wide(vi a, uint32_t m, vi *high, vi *low)
+{
+    vi k = _mm256_set1_epi32((int32_t)m), even = _mm256_mul_epu32(a, k), odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), k);
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
 }
 
 #endif

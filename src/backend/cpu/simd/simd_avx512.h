@@ -135,6 +135,12 @@ V_INLINE void v_transpose(vf *r)
     }
 }
 
+/* Lanes 0, 2, 4 ... of a, then of b. */
+V_INLINE vf v_even(vf a, vf b)
+{
+    return _mm512_permutex2var_ps(a, _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), b);
+}
+
 V_INLINE vf   v_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p)); }
 V_INLINE void v_store_f16(uint16_t *p, vf x)
 {
@@ -143,6 +149,14 @@ V_INLINE void v_store_f16(uint16_t *p, vf x)
 V_INLINE vf v_load_bf16(const uint16_t *p)
 {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p)), 16));
+}
+
+V_INLINE vi   vi_xor(vi a, vi b) { return _mm512_xor_si512(a, b); }
+V_INLINE void vi_mul_wide(vi a, uint32_t m, vi *high, vi *low)
+{
+    vi k = _mm512_set1_epi32((int32_t)m), even = _mm512_mul_epu32(a, k), odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), k);
+    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+    *low = _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
 }
 
 #endif

@@ -106,8 +106,21 @@ V_INLINE void v_transpose(vf *r)
     r[3] = v_halves(b, d, true);
 }
 
+/* Lanes 0, 2, 4 ... of a, then of b. */
+V_INLINE vf v_even(vf a, vf b) { return vuzp1q_f32(a, b); }
+
 V_INLINE vf   v_load_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
 V_INLINE void v_store_f16(uint16_t *p, vf x) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(x))); }
 V_INLINE vf   v_load_bf16(const uint16_t *p) { return v_of_u(vshll_n_u16(vld1_u16(p), 16)); }
+
+V_INLINE vi   vi_xor(vi a, vi b) { return veorq_s32(a, b); }
+V_INLINE void vi_mul_wide(vi a, uint32_t m, vi *high, vi *low)
+{
+    uint32x4_t u = vreinterpretq_u32_s32(a);
+    uint32x4_t p = vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(u), m)),
+               q = vreinterpretq_u32_u64(vmull_n_u32(vget_high_u32(u), m));
+    *high = vreinterpretq_s32_u32(vuzp2q_u32(p, q));
+    *low = vreinterpretq_s32_u32(vuzp1q_u32(p, q));
+}
 
 #endif

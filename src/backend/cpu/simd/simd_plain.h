@@ -119,6 +119,9 @@ V_INLINE void v_transpose(vf *r)
         r[i] = (vf){a[i], b[i], c[i], d[i]};
 }
 
+/* Lanes 0, 2, 4 ... of a, then of b. */
+V_INLINE vf v_even(vf a, vf b) { return (vf){a[0], a[2], b[0], b[2]}; }
+
 V_INLINE vf v_load_f16(const uint16_t *p)
 {
     return (vf){as_f16_to_f32(p[0]), as_f16_to_f32(p[1]), as_f16_to_f32(p[2]), as_f16_to_f32(p[3])};
@@ -131,6 +134,19 @@ V_INLINE void v_store_f16(uint16_t *p, vf x)
 V_INLINE vf v_load_bf16(const uint16_t *p)
 {
     return (vf){as_bf16_to_f32(p[0]), as_bf16_to_f32(p[1]), as_bf16_to_f32(p[2]), as_bf16_to_f32(p[3])};
+}
+
+V_INLINE vi   vi_xor(vi a, vi b) { return a ^ b; }
+V_INLINE void vi_mul_wide(vi a, uint32_t m, vi *high, vi *low)
+{
+    vu u = (vu)a, h, l;
+    for (int i = 0; i < VW; i++) {
+        uint64_t p = (uint64_t)u[i] * m;
+        h[i] = (uint32_t)(p >> 32);
+        l[i] = (uint32_t)p;
+    }
+    *high = (vi)h;
+    *low = (vi)l;
 }
 
 #endif

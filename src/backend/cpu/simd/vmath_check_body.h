@@ -10,6 +10,11 @@ static vf one(int function, const as_act_f32 *act, vf x)
     case AS_CHECK_LOG: return vm_log(x);
     case AS_CHECK_ERF: return vm_erf(x);
     case AS_CHECK_ERFC_POS: return vm_erfc_pos(x);
+    case AS_CHECK_SIN: return vm_sin(x);
+    case AS_CHECK_COS: return vm_cos(x);
+    case AS_CHECK_ASIN: return vm_asin(x);
+    case AS_CHECK_ACOS: return vm_acos(x);
+    case AS_CHECK_ATAN: return vm_atan(x);
     default: return vm_act(act, x);
     }
 }

@@ -31,6 +31,31 @@ static double erfc_of(const as_act *act, double x)
     (void)act;
     return erfc(x);
 }
+static double sin_of(const as_act *act, double x)
+{
+    (void)act;
+    return sin(x);
+}
+static double cos_of(const as_act *act, double x)
+{
+    (void)act;
+    return cos(x);
+}
+static double asin_of(const as_act *act, double x)
+{
+    (void)act;
+    return asin(x);
+}
+static double acos_of(const as_act *act, double x)
+{
+    (void)act;
+    return acos(x);
+}
+static double atan_of(const as_act *act, double x)
+{
+    (void)act;
+    return atan(x);
+}
 static double steady(double x)
 {
     (void)x;
@@ -72,6 +97,13 @@ static const bound bounds[] = {
     {AS_ACT_RELU, as_act_apply, -4, 4, 0, steady, 0, steady, -200},
     {AS_ACT_LEAKYRELU, as_act_apply, -4, 4, 1.3e-7, steady, 0, steady, -200},
     {AS_ACT_CLIP, as_act_apply, -4, 4, 6e-8, steady, 0, steady, -200}, /* the float next to the bound */
+    {AS_CHECK_SIN, sin_of, -30, 30, 3e-7, steady, 1.2e-7, steady, -200},
+    {AS_CHECK_SIN, sin_of, -9000, 9000, 0, steady, 1.2e-7, steady, 200},
+    {AS_CHECK_COS, cos_of, -30, 30, 3e-7, steady, 1.2e-7, steady, -200},
+    {AS_CHECK_COS, cos_of, -9000, 9000, 0, steady, 1.2e-7, steady, 200},
+    {AS_CHECK_ASIN, asin_of, -1, 1, 3e-7, steady, 0, steady, -200},
+    {AS_CHECK_ACOS, acos_of, -1, 1, 3e-7, steady, 3.5e-7, steady, -200},
+    {AS_CHECK_ATAN, atan_of, -1000, 1000, 2.5e-7, steady, 0, steady, -200},
     {AS_ACT_HARDSIGMOID, as_act_apply, -20, 20, 0, steady, 2e-7, steady, 200},
     {AS_ACT_HARDSWISH, as_act_apply, -20, 20, 0, steady, 3e-7, largest, 200},
 };
@@ -87,7 +119,7 @@ static as_act act_of(int function)
 
 static const char *name_of(int function)
 {
-    static const char *const further[] = {"exp", "expm1_neg", "log", "erf", "erfc_pos"};
+    static const char *const further[] = {"exp", "expm1_neg", "log", "erf", "erfc_pos", "sin", "cos", "asin", "acos", "atan"};
     return function < AS_N_ACTS ? as_act_name((as_act_kind)function) : further[function - AS_N_ACTS];
 }
 
@@ -167,6 +199,20 @@ static void specials(as_vmath_check check, const char *file, int line)
         {AS_CHECK_LOG, -1, NAN},
         {AS_CHECK_LOG, -1e-44f, NAN},
         {AS_CHECK_LOG, -INFINITY, NAN},
+        {AS_CHECK_SIN, 0, 0},
+        {AS_CHECK_SIN, -0.0f, -0.0f},
+        {AS_CHECK_SIN, INFINITY, NAN},
+        {AS_CHECK_SIN, NAN, NAN},
+        {AS_CHECK_COS, 0, 1},
+        {AS_CHECK_COS, -INFINITY, NAN},
+        {AS_CHECK_COS, NAN, NAN},
+        {AS_CHECK_ASIN, -0.0f, -0.0f},
+        {AS_CHECK_ASIN, 1.0000001f, NAN},
+        {AS_CHECK_ACOS, 1, 0},
+        {AS_CHECK_ACOS, -1.5f, NAN},
+        {AS_CHECK_ATAN, -0.0f, -0.0f},
+        {AS_CHECK_ATAN, INFINITY, 1.57079633f},
+        {AS_CHECK_ATAN, NAN, NAN},
         {AS_CHECK_ERF, 0, 0},
         {AS_CHECK_ERF, -0.0f, -0.0f},
         {AS_CHECK_ERF, INFINITY, 1},

@@ -1,0 +1,14 @@
+/* k_quantize_f32_neon.c - x / scale, rounded to even and saturated, vectors of four. */
+#include "backend/cpu/quant/q_neon.h"
+
+#include "backend/cpu/quant/quantize_body.h"
+
+const as_kernel as_k_quantize_f32_neon = {
+    .name = "quantize_f32_neon",
+    .op = "QuantizeLinear",
+    .isa = Q_ISA,
+    .rank = 30,
+    .why = "the quotient rounded by an addition, vectors of four",
+    .accepts = accepts,
+    .run = run,
+};
