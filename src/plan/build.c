@@ -194,7 +194,11 @@ static assay_status passes_run(assay_env *env, assay_plan *plan)
     for (int i = 0; i < n; i++)
         passes[i] = as_ps_table[i];
     qsort(passes, (size_t)n, sizeof *passes, by_order);
-    as_pass_ctx ctx = {.device = as_plan_wanted(plan), .winograd = plan->winograd, .weights_as = plan->weights_as};
+    as_pass_ctx ctx = {.device = as_plan_wanted(plan),
+                       .winograd = plan->winograd,
+                       .weights_as = plan->weights_as,
+                       .variables = plan->variables,
+                       .n_variables = plan->n_variables};
     for (int i = 0; i < n && plan->compiled; i++) {
         as_pass_note *note = &plan->passes[plan->n_passes++];
         *note = (as_pass_note){.pass = passes[i]->name, .text = passes[i]->help};
@@ -226,8 +230,7 @@ static assay_status build(assay_env *env, const assay_model *model, const as_pla
     AS_TRY(with->devices ? as_plan_borrow(env, plan, with->devices, with->n_devices) : devices_open(env, o, plan));
     AS_TRY(as_given_known(env, plan, &known, &n_known));
     AS_TRY(as_graph_bind(env, model, plan->dims, plan->n_dims, known, n_known, plan->seed, &plan->arena, &plan->graph));
-    if (!plan->compiled)
-        AS_TRY(as_graph_expand(env, model, plan->seed, &plan->graph));
+    AS_TRY(as_graph_expand(env, model, plan->seed, !plan->compiled, &plan->graph));
     for (int i = 0; i < plan->graph.n_inputs; i++)
         plan->n_fixed += plan->graph.values[plan->graph.inputs[i]].info.constant != NULL;
     AS_TRY(as_variables_declare(env, plan, with->variables, with->n_variables));
@@ -244,6 +247,20 @@ static assay_status build(assay_env *env, const assay_model *model, const as_pla
     }
     AS_TRY(as_plan_place(env, plan));
     return as_plan_segments(env, plan);
+}
+
+assay_status as_plan_dims(assay_env *env, const assay_model *model, const as_plan_options *options, as_arena *arena,
+                          const as_binding_dim **out, int *n)
+{
+    assay_plan   plan = {.model = model, .arena = *arena};
+    assay_status status = ASSAY_NO_MEMORY;
+    plan.given = AS_TAKE(&plan.arena, as_given, model->n_inputs); /* no files */
+    if (plan.given)
+        status = dims_read(env, model, options, &plan);
+    *arena = plan.arena;
+    *out = plan.dims;
+    *n = plan.n_dims;
+    return status;
 }
 
 assay_status as_plan_build(assay_env *env, const assay_model *model, const as_plan_options *options, assay_plan **out)

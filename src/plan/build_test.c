@@ -259,8 +259,11 @@ Test(plan, constants_are_folded_in_chains)
     expect_ok(f.env, as_maker_finish(m, &f.model));
     fixture_plan(&f);
     expect_eq(f.plan->n_steps, 1);
-    expect_str(f.plan->passes[0].pass, "fold");
-    expect_eq(f.plan->passes[0].n_changed, 2);
+    int fold = 0;
+    while (fold < f.plan->n_passes && strcmp(f.plan->passes[fold].pass, "fold"))
+        fold++;
+    expect(fold < f.plan->n_passes);
+    expect_eq(f.plan->passes[fold].n_changed, 2);
     fixture_instance(&f);
     as_view x = as_instance_input(f.instance, 0);
     for (int i = 0; i < 3; i++)

@@ -47,17 +47,15 @@ void as_step_shapes(const assay_plan *plan, const as_step *step, as_text *out)
     operands_show(plan, pack ? &seg->packed[seg->pack_input] : seg->out, pack ? 1 : seg->n_out, out);
 }
 
-static bool is_of_doubles(const assay_plan *plan, const as_step *step)
+/* Of its first operand. */
+static as_dtype dtype_of(const assay_plan *plan, const as_step *step)
 {
     const as_seg_step *seg = &step->seg;
     int                first = step->kind == AS_STEP_PACK ? seg->in[seg->pack_input] : seg->n_in ? seg->in[0] : -1;
-    return first >= 0 && plan->buffers[first].dtype == AS_F64;
+    return first >= 0 ? plan->buffers[first].dtype : AS_NONE;
 }
 
-static uint64_t operand_bytes(const assay_plan *plan, int buffer)
-{
-    return buffer < 0 ? 0 : plan->buffers[as_buffer_root(plan, buffer)].bytes;
-}
+static uint64_t operand_bytes(const assay_plan *plan, int buffer) { return buffer < 0 ? 0 : as_buffer_bytes(plan, buffer); }
 
 uint64_t as_step_working_set(const assay_plan *plan, const as_step *step)
 {
@@ -77,7 +75,7 @@ static uint64_t weight_bytes(const assay_plan *plan, const as_step *step)
     uint64_t sum = 0;
     for (int i = 0; i < step->seg.n_in; i++) {
         const as_buffer *b = step->seg.in[i] < 0 ? NULL : &plan->buffers[as_buffer_root(plan, step->seg.in[i])];
-        sum += b && (b->role == AS_BUF_PARAM || b->role == AS_BUF_CONSTANT) ? b->bytes : 0;
+        sum += b && (b->role == AS_BUF_PARAM || b->role == AS_BUF_CONSTANT) ? as_buffer_bytes(plan, step->seg.in[i]) : 0;
     }
     return sum;
 }
@@ -88,10 +86,10 @@ as_cost as_step_issued(const as_step *step)
     return c->flops || c->special || c->bytes_read || c->bytes_written ? *c : step->cost;
 }
 
-/* writers[b]: the step that wrote buffer b last, -1 for none; kept for the roots, whose memory their aliases share. */
+/* writers[b]: the step that wrote buffer b last, -1 for none; kept for the buffer whose elements all its aliases show. */
 static void input_add(const assay_plan *plan, const int *writers, int buffer, int *inputs, int *n)
 {
-    int from = buffer < 0 ? -1 : writers[as_buffer_root(plan, buffer)], at = *n;
+    int from = buffer < 0 ? -1 : writers[as_buffer_same(plan, buffer)], at = *n;
     for (int i = 0; i < *n; i++)
         if (inputs[i] == from)
             return;
@@ -122,7 +120,7 @@ static void outputs_mark(const assay_plan *plan, const as_step *step, int s, int
     const int         *out = pack ? &seg->packed[seg->pack_input] : seg->out;
     for (int i = 0; i < (pack ? 1 : seg->n_out); i++)
         if (out[i] >= 0)
-            writers[as_buffer_root(plan, out[i])] = s;
+            writers[as_buffer_same(plan, out[i])] = s;
 }
 
 /* What the description of a step needs: which step of the trace wrote a buffer last, room for inputs, the parts of all steps. */
@@ -146,6 +144,8 @@ static assay_status step_describe(assay_env *env, const assay_plan *plan, int s,
     as_trace_step row = {
         .name = step->name,
         .module = step->module,
+        .pass = step->place.pass,
+        .layer = step->place.layer,
         .op = as_step_op(plan, step),
         .device = plan->devices[step->device]->name,
         .kernel = step->choice.name,
@@ -153,7 +153,8 @@ static assay_status step_describe(assay_env *env, const assay_plan *plan, int s,
         .refused = step->choice.refused,
         .n_refused = step->choice.n_refused,
         .shapes = shapes.data,
-        .is_f64 = is_of_doubles(plan, step),
+        .is_f64 = dtype_of(plan, step) == AS_F64,
+        .is_i8 = dtype_of(plan, step) == AS_I8 || dtype_of(plan, step) == AS_U8,
         .stage = as_step_stage(plan, s),
         .segment = step->segment,
         .flops = step->cost.flops,

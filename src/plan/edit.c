@@ -101,7 +101,7 @@ static assay_status no_memory(assay_env *env, const char *name)
 assay_status as_edit_try(assay_env *env, const as_graph *g, const as_edit *edit, as_node_ctx *out)
 {
     const as_op    *op = as_op_find(edit->op);
-    as_tensor_info *in = AS_TAKE(g->arena, as_tensor_info, edit->n_in + 1), *y = AS_TAKE(g->arena, as_tensor_info, 1);
+    as_tensor_info *in = AS_TAKE(g->arena, as_tensor_info, edit->n_in + 1), *y = AS_TAKE(g->arena, as_tensor_info, AS_MAX_OUT);
     as_attr        *attrs = AS_TAKE(g->arena, as_attr, edit->n_attrs + 1);
     if (!op)
         return as_fail(env, ASSAY_INTERNAL, "plan: a pass asks for the operator '%s', which does not exist", edit->op);
@@ -114,7 +114,7 @@ assay_status as_edit_try(assay_env *env, const as_graph *g, const as_edit *edit,
                      .n_attrs = edit->n_attrs,
                      .in = in,
                      .n_in = edit->n_in,
-                     .n_out = 1};
+                     .n_out = 1 + edit->n_more};
     if (edit->n_attrs)
         memcpy(attrs, edit->attrs, (size_t)edit->n_attrs * sizeof *attrs);
     for (int i = 0; i < edit->n_in; i++)
@@ -124,31 +124,44 @@ assay_status as_edit_try(assay_env *env, const as_graph *g, const as_edit *edit,
         n.n_in--;
     AS_TRY(as_op_infer(env, &n, y));
     y->layout = edit->out >= 0 ? g->values[edit->out].info.layout : edit->layout;
+    for (int i = 0; i < edit->n_more; i++)
+        y[1 + i].layout = g->values[edit->more[i]].info.layout;
     n.out = y;
     *out = n;
     return ASSAY_OK;
 }
 
+/* An output that exists keeps its shape and dtype. */
+static assay_status output_check(assay_env *env, const as_graph *g, const as_edit *edit, const char *name, int value,
+                                 const as_tensor_info *now)
+{
+    const as_tensor_info *was = &g->values[value].info;
+    if (was->dtype == now->dtype && as_shape_same(&was->shape, &now->shape))
+        return ASSAY_OK;
+    return as_fail(env, ASSAY_INTERNAL, "plan: %s '%s' gives %s %s instead of %s %s", edit->op, name, as_dtype_name(now->dtype),
+                   as_shape_show(&now->shape, (char[192]){0}, 192), as_dtype_name(was->dtype),
+                   as_shape_show(&was->shape, (char[192]){0}, 192));
+}
+
 /* The node that the edit describes; its output value exists or is made. */
 static assay_status node_make(assay_env *env, as_graph *g, const as_edit *edit, as_bound_node *out)
 {
-    as_bound_node node = {.in = AS_TAKE(g->arena, int, edit->n_in + 1), .out = AS_TAKE(g->arena, int, 1)};
+    as_bound_node node = {.in = AS_TAKE(g->arena, int, edit->n_in + 1), .out = AS_TAKE(g->arena, int, 1 + edit->n_more)};
     as_edit       named = *edit;
     if (!node.in || !node.out)
         return no_memory(env, edit->name);
     if (!named.name)
         named.name = as_arena_printf(g->arena, "%s_%d", edit->op, g->n_nodes);
     AS_TRY(as_edit_try(env, g, &named, &node.ctx));
-    if (edit->out >= 0) {
-        const as_tensor_info *was = &g->values[edit->out].info, *now = &node.ctx.out[0];
-        if (was->dtype != now->dtype || !as_shape_same(&was->shape, &now->shape))
-            return as_fail(env, ASSAY_INTERNAL, "plan: %s '%s' gives %s %s instead of %s %s", edit->op, named.name,
-                           as_dtype_name(now->dtype), as_shape_show(&now->shape, (char[192]){0}, 192), as_dtype_name(was->dtype),
-                           as_shape_show(&was->shape, (char[192]){0}, 192));
-    }
+    if (edit->out >= 0)
+        AS_TRY(output_check(env, g, edit, named.name, edit->out, &node.ctx.out[0]));
+    for (int i = 0; i < edit->n_more; i++)
+        AS_TRY(output_check(env, g, edit, named.name, edit->more[i], &node.ctx.out[1 + i]));
     if (edit->n_in)
         memcpy(node.in, edit->in, (size_t)edit->n_in * sizeof *node.in);
     node.out[0] = edit->out;
+    for (int i = 0; i < edit->n_more; i++)
+        node.out[1 + i] = edit->more[i];
     if (edit->out < 0) {
         as_bound_value value = {
             .name = named.name, .role = AS_ROLE_COMPUTED, .info = node.ctx.out[0], .producer = -1, .model_value = -1};
@@ -171,8 +184,10 @@ assay_status as_edit_replace(assay_env *env, as_graph *g, int id, const as_edit 
     AS_TRY(node_make(env, g, &named, &node));
     node.ctx.seed = g->nodes[id].ctx.seed;
     node.ctx.node_id = g->nodes[id].ctx.node_id;
+    node.ctx.place = g->nodes[id].ctx.place;
     g->nodes[id] = node;
-    g->values[node.out[0]].producer = id;
+    for (int i = 0; i < node.ctx.n_out; i++)
+        g->values[node.out[i]].producer = id;
     return ASSAY_OK;
 }
 
@@ -194,6 +209,8 @@ assay_status as_edit_insert(assay_env *env, as_graph *g, int before, const as_ed
     for (int i = 0; i < g->n_values; i++)
         if (g->values[i].producer >= before)
             g->values[i].producer++;
+    if (g->n_nodes) /* it serves the node that it stands before */
+        node.ctx.place = g->nodes[before < g->n_nodes ? before : g->n_nodes - 1].ctx.place;
     node.ctx.node_id = UINT32_MAX - (uint32_t)g->n_nodes; /* belongs to no random stream */
     g->nodes[before] = node;
     g->n_nodes++;

@@ -39,12 +39,14 @@ typedef struct as_edit {
     int            n_attrs;
     int            out; /* its output value, whose shape and dtype must stay the same; -1: a new value with `layout` */
     as_layout      layout;
+    const int     *more; /* further output values, which exist; NULL: none */
+    int            n_more;
 } as_edit;
 
 /* The name of a node that also does the work of another: "layer4.1.conv2" and "layer4.1.bn2" are "layer4.1.conv2+bn2".  A long
  * name is cut and only says that there is more.  NULL: no memory. */
 const char *as_edit_name_join(as_arena *arena, const char *name, const char *part);
-/* Replaces node `id` by the edit (one output).  If edit->out is a different value than before, the old producer of that value
+/* Replaces node `id` by the edit.  If edit->out is a different value than before, the old producer of that value
  * must be dead already, and the node's old output must have no readers left. */
 assay_status as_edit_replace(assay_env *env, as_graph *g, int id, const as_edit *edit);
 /* A new node right before node `before` (n_nodes: at the end); ids from `before` on grow by one.  *value: its output. */

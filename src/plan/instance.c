@@ -20,8 +20,11 @@ static void slots_fill(assay_instance *instance)
             const void *given;
             void       *slot;
         } outside = {root->outside}; /* kernels only read it */
-        size_t offset = root->offset + (root->device == 0 ? instance->host_offset : 0);
-        instance->slots[i] = (as_slot){.offset = offset, .outside = outside.slot, .bytes = root->bytes};
+        size_t begin = plan->buffers[i].alias_begin,
+               offset = root->offset + begin + (root->device == 0 ? instance->host_offset : 0);
+        if (outside.slot)
+            outside.slot = (char *)outside.slot + begin;
+        instance->slots[i] = (as_slot){.offset = offset, .outside = outside.slot, .bytes = as_buffer_bytes(plan, i)};
     }
 }
 
@@ -162,7 +165,7 @@ assay_status as_instance_set_param(assay_env *env, assay_instance *instance, con
         for (int i = 0; i < plan->n_buffers; i++) {
             const as_buffer *root = &plan->buffers[as_buffer_root(plan, i)];
             if (root->value == value && root->outside)
-                instance->slots[i].outside = view->data;
+                instance->slots[i].outside = (char *)view->data + plan->buffers[i].alias_begin;
         }
     instance->prologue_due = true;
     return ASSAY_OK;
@@ -214,6 +217,29 @@ static assay_status segment_run(const as_run_ctx *run, assay_instance *instance,
     return ASSAY_OK;
 }
 
+static void forget(const assay_model *model, const as_buffer *b)
+{
+    as_map_forget(&model->weights.map, b->outside, b->bytes);
+    for (const as_map_link *link = model->maps; link; link = link->next)
+        as_map_forget(&link->map, b->outside, b->bytes);
+    for (const as_model_link *link = model->lenders; link; link = link->next)
+        forget(link->model, b);
+}
+
+/* After the set-up: weights that only the set-up read (it packed them, or sent them to a device) need not stay in memory beside what
+ * it made of them.  The file still has them, for the next set-up.  Copies that only the set-up used are given back, too. */
+static void weights_forget(const assay_instance *instance)
+{
+    enum { LEAST = 4096 };
+    const assay_plan *plan = instance->plan;
+    for (int i = 0; i < plan->n_idle && !instance->host_is_lent; i++)
+        as_memory_forget((char *)instance->memory[0].host + instance->host_offset + plan->idle[i].begin,
+                         plan->idle[i].end - plan->idle[i].begin);
+    for (int i = 0; i < plan->n_buffers; i++)
+        if (plan->buffers[i].outside && plan->buffers[i].bytes >= LEAST && plan->buffers[i].last < plan->n_prologue)
+            forget(plan->model, &plan->buffers[i]);
+}
+
 /* Shapes and steps were made for these values: with others the answer would be silently wrong. */
 static assay_status fixed_check(assay_env *env, const assay_instance *instance)
 {
@@ -236,9 +262,14 @@ assay_status as_instance_step(const as_run_ctx *run, assay_instance *instance)
     now.step = instance->step;
     if (plan->n_fixed)
         AS_TRY(fixed_check(run->env, instance));
-    for (int i = 0; i < plan->n_segments; i++)
+    for (int i = 0; i < plan->n_segments; i++) {
+        if (instance->prologue_due && !plan->segments[i].prologue) {
+            weights_forget(instance);
+            instance->prologue_due = false;
+        }
         if (!plan->segments[i].prologue || instance->prologue_due)
             AS_TRY(segment_run(&now, instance, &plan->segments[i]));
+    }
     instance->prologue_due = false;
     instance->step++;
     return ASSAY_OK;

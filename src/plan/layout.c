@@ -29,8 +29,11 @@ static void touch(assay_plan *plan, int buffer, int step)
 static void step_touch(assay_plan *plan, int s)
 {
     const as_seg_step *seg = &plan->steps[s].seg;
-    for (int i = 0; i < seg->n_in; i++)
-        touch(plan, seg->in[i], s);
+    for (int i = 0; i < seg->n_in; i++) {
+        bool packed = i < AS_N_PACKED && seg->packed[i] >= 0 && !seg->pack;
+        if (!packed || !plan->steps[s].choice.packed_alone) /* the packed form stands for it */
+            touch(plan, seg->in[i], s);
+    }
     for (int i = 0; i < seg->n_out; i++)
         touch(plan, seg->out[i], s);
     for (int i = 0; i < AS_N_PACKED; i++)
@@ -103,6 +106,40 @@ static assay_status device_place(assay_env *env, assay_plan *plan, int device, a
     return ASSAY_OK;
 }
 
+static int by_begin(const void *a, const void *b)
+{
+    const as_extent *x = a, *y = b;
+    return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1) : 0;
+}
+
+/* What lies between the buffers of the body on the host: aligned copies of weights that were packed, and other steps of the set-up. */
+static assay_status idle_find(assay_env *env, assay_plan *plan)
+{
+    enum { LEAST = 1 << 16 }; /* less is not worth a call of the system */
+    as_extent *used = calloc((size_t)plan->n_buffers + 1, sizeof *used);
+    plan->idle = AS_TAKE(&plan->arena, as_extent, plan->n_buffers + 1);
+    if (!used || !plan->idle) {
+        free(used);
+        return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to place %d buffers", plan->n_buffers);
+    }
+    int    n = 0;
+    size_t at = 0, end = (size_t)plan->device_bytes[0];
+    for (int i = 0; i < plan->n_buffers; i++) {
+        const as_buffer *b = &plan->buffers[i];
+        if (b->device == 0 && is_ours(b) && b->last >= plan->n_prologue)
+            used[n++] = (as_extent){b->offset, b->offset + b->bytes};
+    }
+    qsort(used, (size_t)n, sizeof *used, by_begin);
+    used[n++] = (as_extent){end, end};
+    for (int i = 0; i < n; i++) {
+        if (used[i].begin >= at + LEAST)
+            plan->idle[plan->n_idle++] = (as_extent){at, used[i].begin};
+        at = used[i].end > at ? used[i].end : at;
+    }
+    free(used);
+    return ASSAY_OK;
+}
+
 static void add_up(uint64_t *sum, uint64_t more)
 {
     if (__builtin_add_overflow(*sum, more, sum))
@@ -144,8 +181,8 @@ assay_status as_plan_place(assay_env *env, assay_plan *plan)
     if (status != ASSAY_OK)
         return status;
     for (int i = 0; i < plan->n_buffers; i++)
-        plan->buffers[i].offset = plan->buffers[as_buffer_root(plan, i)].offset;
-    return ASSAY_OK;
+        plan->buffers[i].offset = plan->buffers[as_buffer_root(plan, i)].offset + plan->buffers[i].alias_begin;
+    return plan->n_prologue ? idle_find(env, plan) : ASSAY_OK;
 }
 
 /* --- Segments ------------------------------------------------------------------------------------------ */

@@ -17,6 +17,12 @@ typedef struct step_list {
     int      n, cap;
 } step_list;
 
+/* Weights that were packed: input `input` of a node. */
+typedef struct packing {
+    int node, input, buffer;
+    int next; /* an earlier one of the same value, -1: none */
+} packing;
+
 typedef struct lowering {
     assay_env    *env;
     assay_plan   *plan;
@@ -28,11 +34,19 @@ typedef struct lowering {
     int          *buffer;    /* per value and device: -1 not there yet */
     int          *given;     /* per value: the buffer that stands for the memory of a param or constant itself, -1 none yet */
     bool         *steady;    /* per value */
+    bool         *kept;      /* per value: depends on parameters, constants and variables only, so it is a weight in training */
+    int          *into;      /* per value: the assay.Join's result that it is written into, -1 none */
+    int64_t      *into_at;   /* ... and at which element */
     bool         *is_output; /* per value */
     int          *n_readers; /* per value: inputs of nodes that read it, plus graph outputs */
     int          *reader;    /* per value: the last node that reads it */
     int          *number;    /* per value: its index in the current piece, -1: none yet */
-    as_pass_note *in_place_note;
+    int          *packing;   /* per value: its last packing, -1: none yet */
+    packing      *packings;
+    int           n_packings, cap_packings;
+    as_pass_note *in_place_note, *join_note;
+
+    as_train_place place; /* of the node that is being lowered */
 } lowering;
 
 static assay_status no_memory(assay_env *env, const char *what)
@@ -150,6 +164,7 @@ static assay_status transfer_add(lowering *l, int value, const transfer *t, int 
     as_step  step = {
          .kind = t->kind,
          .name = as_arena_printf(l->arena, "%s %s", t->verb, v->name),
+         .place = l->place,
          .device = device,
          .node = -1,
          .seg = {.in = &operands[0], .out = &operands[1], .n_in = 1, .n_out = 1, .scratch = -1, .packed = AS_NOT_PACKED},
@@ -290,16 +305,19 @@ static bool can_alias(const lowering *l, const as_bound_node *node)
     return !(l->is_output[node->out[0]] && is_given(l, alias_source(l, node->in[0])));
 }
 
-/* The value shares the memory of another buffer and needs no bytes of its own. */
-static assay_status shared_add(lowering *l, int value, int device, int with, as_pass_note *note)
+/* The value shares the memory of another buffer, from `begin` elements on if it is a part of it, and needs no bytes of its own. */
+static assay_status shared_add(lowering *l, int value, int device, int with, const int64_t *begin, as_pass_note *note)
 {
     const as_bound_value *v = &l->graph->values[value];
+    size_t                skipped = begin ? (size_t)*begin * as_dtype_bytes(v->info.dtype) : 0;
     as_buffer             buffer = {.name = v->name,
                                     .role = role_of(l, value, device),
                                     .dtype = v->info.dtype,
                                     .shape = v->info.shape,
                                     .device = device,
                                     .alias_of = as_buffer_root(l->plan, with),
+                                    .alias_begin = l->plan->buffers[with].alias_begin + skipped,
+                                    .is_part = begin != NULL,
                                     .shares = with + 1,
                                     .in_place = note == l->in_place_note,
                                     .value = value};
@@ -313,7 +331,66 @@ static assay_status alias_add(lowering *l, const as_bound_node *node, as_pass_no
     int value = node->out[0], device = l->home[node->in[0]], source;
     AS_TRY(value_on(l, node->in[0], device, &source));
     l->home[value] = device;
-    return shared_add(l, value, device, source, note);
+    if (!node->ctx.op->view_begin)
+        return shared_add(l, value, device, source, NULL, note);
+    int64_t begin = node->ctx.op->view_begin(&node->ctx);
+    return shared_add(l, value, device, source, &begin, note);
+}
+
+/* --- Results that are written into a block ----------------------------------------------------------------- */
+
+/* Whether the step that computes the value may write it into the place that an assay.Join gives it. */
+static bool may_be_written_into(const lowering *l, int value)
+{
+    const as_bound_value *v = &l->graph->values[value];
+    return v->role == AS_ROLE_COMPUTED && v->producer >= 0 && !l->is_output[value] && l->into[value] < 0 &&
+           v->info.layout == AS_LAYOUT_ROW_MAJOR && as_info_bytes(&v->info) > 0 &&
+           !(l->plan->piece_of && l->plan->piece_of[v->producer] >= 0);
+}
+
+/* The value whose memory a view (Reshape) shows from its first element on. */
+static int behind_views(const lowering *l, int value)
+{
+    for (;;) {
+        int                  producer = l->graph->values[value].producer;
+        const as_bound_node *node = producer < 0 ? NULL : &l->graph->nodes[producer];
+        if (!node || !node->ctx.op->view_only || node->ctx.op->view_begin || node->in[0] < 0)
+            return value;
+        value = node->in[0];
+    }
+}
+
+/* Blocks come after their parts, so that going backwards a block of blocks is known first. */
+static void joins_mark(lowering *l)
+{
+    for (int i = l->graph->n_nodes - 1; i >= 0 && l->plan->compiled; i--) {
+        const as_bound_node *node = &l->graph->nodes[i];
+        const as_attr       *begins = as_edit_is(node, "assay.Join") ? as_attr_find(&node->ctx, "begins") : NULL;
+        for (int k = 0; begins && k < node->ctx.n_in; k++) {
+            int value = behind_views(l, node->in[k]);
+            if (may_be_written_into(l, value)) {
+                l->into[value] = node->out[0];
+                l->into_at[value] = begins->ints[k];
+            }
+        }
+    }
+}
+
+/* The buffer of a value that a step on this device is about to write. */
+static assay_status result_buffer(lowering *l, int value, int device, int *out)
+{
+    if (*slot_of(l, value, device) >= 0) { /* a block whose parts were written already */
+        *out = *slot_of(l, value, device);
+        return ASSAY_OK;
+    }
+    if (l->into[value] < 0 || device != 0)
+        return value_buffer(l, value, device, out);
+    int block;
+    l->home[l->into[value]] = device;
+    AS_TRY(result_buffer(l, l->into[value], device, &block));
+    AS_TRY(shared_add(l, value, device, block, &l->into_at[value], l->join_note));
+    *out = *slot_of(l, value, device);
+    return ASSAY_OK;
 }
 
 /* --- In place -------------------------------------------------------------------------------------------- */
@@ -339,10 +416,10 @@ static bool is_alike(const as_tensor_info *a, const as_tensor_info *b)
 }
 
 /* The step that computes a variable's new value may write it in place, if no later step reads the old value or an alias of it. */
-static bool is_update_in_place(const lowering *l, const as_bound_node *node, int node_id, int input, int buffer)
+static bool is_update_in_place(const lowering *l, const as_bound_node *node, int node_id, int input, int output, int buffer)
 {
     int v = as_variable_of_value(l->plan, node->in[input]);
-    if (v < 0 || l->plan->variables[v].output < 0 || l->graph->outputs[l->plan->variables[v].output] != node->out[0] ||
+    if (v < 0 || l->plan->variables[v].output < 0 || l->graph->outputs[l->plan->variables[v].output] != node->out[output] ||
         l->is_output[node->in[input]])
         return false;
     for (int k = 0; k < node->ctx.n_in; k++)
@@ -356,19 +433,26 @@ static bool is_update_in_place(const lowering *l, const as_bound_node *node, int
     return true;
 }
 
-/* The input whose memory output 0 may take over, or -1. */
-static int input_to_overwrite(const lowering *l, const as_step *step, bool steady)
+/* Whether the kernel could write the output over the input. */
+static bool is_allowed(const as_step *step, const as_node_ctx *ctx, int input, int output)
+{
+    bool only = ctx->n_out == 1 && input < 32 && (step->choice.in_place >> input & 1u);
+    return only || (output < AS_N_IN_PLACE && step->choice.in_place_of[output] == input + 1);
+}
+
+/* The input whose memory the output may take over, or -1. */
+static int input_to_overwrite(const lowering *l, const as_step *step, int output, bool steady)
 {
     const as_bound_node *node = &l->graph->nodes[step->node];
     const as_node_ctx   *ctx = &node->ctx;
-    if (steady || l->graph->n_nodes > AS_EDIT_MAX_NODES || ctx->n_out != 1 || node->out[0] < 0 || !as_info_bytes(&ctx->out[0]))
+    if (steady || l->graph->n_nodes > AS_EDIT_MAX_NODES || !as_info_bytes(&ctx->out[output]) || l->into[node->out[output]] >= 0)
         return -1;
     int found = -1;
-    for (int i = 0; i < ctx->n_in && i < 32; i++) {
-        if (!(step->choice.in_place >> i & 1u) || node->in[i] < 0 || l->home[node->in[i]] != step->device ||
-            l->steady[node->in[i]] || !is_alike(&ctx->in[i], &ctx->out[0]))
+    for (int i = 0; i < ctx->n_in; i++) {
+        if (!is_allowed(step, ctx, i, output) || node->in[i] < 0 || l->home[node->in[i]] != step->device ||
+            l->steady[node->in[i]] || !is_alike(&ctx->in[i], &ctx->out[output]))
             continue;
-        if (l->plan->in_place && is_update_in_place(l, node, step->node, i, step->seg.in[i]))
+        if (l->plan->in_place && is_update_in_place(l, node, step->node, i, output, step->seg.in[i]))
             return i; /* the best choice: it also saves the update's copy */
         if (found < 0 && !is_given(l, node->in[i]) && is_last_read(l, step->seg.in[i], step->node))
             found = i;
@@ -376,14 +460,78 @@ static int input_to_overwrite(const lowering *l, const as_step *step, bool stead
     return found;
 }
 
-/* Weights that the kernel wants in a form of its own are packed once, in the set-up; values that change every run are not packed.
- * Packing one operand may read the other steady ones, because a change of any of them repeats the whole set-up. */
+/* --- Packing -------------------------------------------------------------------------------------------- */
+
+static bool is_attr_alike(const as_attr *a, const as_attr *b)
+{
+    if (strcmp(a->name, b->name) || a->kind != b->kind || a->n != b->n)
+        return false;
+    switch (a->kind) {
+    case AS_ATTR_INT: return a->i == b->i;
+    case AS_ATTR_FLOAT: return !memcmp(&a->f, &b->f, sizeof a->f);
+    case AS_ATTR_TEXT: return !strcmp(a->text, b->text);
+    case AS_ATTR_INTS: return !a->n || !memcmp(a->ints, b->ints, a->n * sizeof *a->ints);
+    case AS_ATTR_FLOATS: return !a->n || !memcmp(a->floats, b->floats, a->n * sizeof *a->floats);
+    default: return a->tensor == b->tensor && a->texts == b->texts;
+    }
+}
+
+/* Whether two nodes pack the same: all that packing may know, the node's context and its weights, is the same. */
+static bool is_packed_alike(const lowering *l, int one, int other)
+{
+    const as_bound_node *a = &l->graph->nodes[one], *b = &l->graph->nodes[other];
+    if (a->ctx.op != b->ctx.op || a->ctx.n_in != b->ctx.n_in || a->ctx.n_out != b->ctx.n_out || a->ctx.n_attrs != b->ctx.n_attrs)
+        return false;
+    for (int i = 0; i < a->ctx.n_attrs; i++)
+        if (!is_attr_alike(&a->ctx.attrs[i], &b->ctx.attrs[i]))
+            return false;
+    for (int i = 0; i < a->ctx.n_in; i++) {
+        bool weight = (a->in[i] >= 0 && l->kept[a->in[i]]) || (b->in[i] >= 0 && l->kept[b->in[i]]);
+        if ((weight && a->in[i] != b->in[i]) || !is_alike(&a->ctx.in[i], &b->ctx.in[i]))
+            return false;
+    }
+    for (int i = 0; i < a->ctx.n_out; i++)
+        if (!is_alike(&a->ctx.out[i], &b->ctx.out[i]))
+            return false;
+    return true;
+}
+
+/* The packed form of these weights that an earlier node of the same kind uses, or -1: an unrolled cell packs its weights once. */
+static int packing_find(const lowering *l, int node_id, int input, const as_step *step)
+{
+    for (int i = l->packing[l->graph->nodes[node_id].in[input]]; i >= 0; i = l->packings[i].next) {
+        const packing   *p = &l->packings[i];
+        const as_buffer *b = &l->plan->buffers[p->buffer];
+        if (p->input == input && b->device == step->device && b->bytes == step->choice.packed_bytes[input] &&
+            b->packer == step->choice.kernel && is_packed_alike(l, p->node, node_id))
+            return p->buffer;
+    }
+    return -1;
+}
+
+static assay_status packing_keep(lowering *l, int node_id, int input, int buffer)
+{
+    int value = l->graph->nodes[node_id].in[input];
+    if (!grow(l->arena, &l->packings, l->n_packings, &l->cap_packings, sizeof *l->packings))
+        return no_memory(l->env, "the list of packed weights");
+    l->packings[l->n_packings] = (packing){.node = node_id, .input = input, .buffer = buffer, .next = l->packing[value]};
+    l->packing[value] = l->n_packings++;
+    return ASSAY_OK;
+}
+
+/* Weights that the kernel wants in a form of its own are packed once, in the set-up; those that depend on variables, as in training,
+ * in every run, unless its kernel prefers to read them in place; values that depend on inputs are not packed.  Packing one operand may read the other weights. */
 static assay_status packs_add(lowering *l, int node_id, as_step *step)
 {
     const as_bound_node *node = &l->graph->nodes[node_id];
+    bool                 steady = true; /* all weights that packing may read */
+    for (int k = 0; k < node->ctx.n_in; k++)
+        steady = steady && !(node->in[k] >= 0 && l->kept[node->in[k]] && !l->steady[node->in[k]]);
     for (int i = 0; i < AS_N_PACKED && i < node->ctx.n_in; i++) {
         int value = node->in[i];
-        if (!step->choice.packed_bytes[i] || value < 0 || !l->steady[value])
+        if (!step->choice.packed_bytes[i] || value < 0 || !l->kept[value] || (!steady && (step->choice.read_in_place >> i & 1u)))
+            continue;
+        if (steady && (step->seg.packed[i] = packing_find(l, node_id, i, step)) >= 0)
             continue;
         const char *of = l->graph->values[value].name;
         as_buffer   buffer = {.name = as_arena_printf(l->arena, "packed %s", of),
@@ -393,14 +541,17 @@ static assay_status packs_add(lowering *l, int node_id, as_step *step)
                               .bytes = step->choice.packed_bytes[i],
                               .device = step->device,
                               .alias_of = -1,
+                              .packer = step->choice.kernel,
                               .value = value};
         AS_TRY(buffer_add(l, &buffer, &step->seg.packed[i]));
+        if (steady)
+            AS_TRY(packing_keep(l, node_id, i, step->seg.packed[i]));
 
         int *in = AS_TAKE(l->arena, int, node->ctx.n_in), *out = AS_TAKE(l->arena, int, node->ctx.n_out);
         if (!in || !out)
             return no_memory(l->env, "a packing step");
         for (int k = 0; k < node->ctx.n_in; k++)
-            in[k] = node->in[k] >= 0 && l->steady[node->in[k]] ? step->seg.in[k] : -1;
+            in[k] = node->in[k] >= 0 && l->kept[node->in[k]] ? step->seg.in[k] : -1;
         for (int k = 0; k < node->ctx.n_out; k++)
             out[k] = -1;
         as_step pack = *step;
@@ -421,9 +572,18 @@ static assay_status packs_add(lowering *l, int node_id, as_step *step)
         pack.seg.packed[i] = step->seg.packed[i];
         pack.cost = (as_cost){.bytes_read = as_info_bytes(&node->ctx.in[i]), .bytes_written = step->choice.packed_bytes[i]};
         pack.choice.issued = (as_cost){0};
-        AS_TRY(step_add(l, true, &pack));
+        AS_TRY(step_add(l, steady, &pack));
     }
     return ASSAY_OK;
+}
+
+/* A block into which all parts were written by the steps that computed them: nothing is left to move. */
+static bool is_written_already(const assay_plan *plan, const as_bound_node *node, const int *in, const int *out)
+{
+    bool is_join = as_edit_is(node, "assay.Join") && out[0] >= 0;
+    for (int i = 0; i < node->ctx.n_in && is_join; i++)
+        is_join = in[i] >= 0 && plan->buffers[in[i]].is_part && as_buffer_root(plan, in[i]) == as_buffer_root(plan, out[0]);
+    return is_join;
 }
 
 static assay_status node_add(lowering *l, int node_id, bool steady)
@@ -437,6 +597,7 @@ static assay_status node_add(lowering *l, int node_id, bool steady)
         .kind = AS_STEP_NODE,
         .name = ctx->name,
         .module = ctx->module,
+        .place = ctx->place,
         .node = node_id,
         .cost = ctx->op->cost(ctx),
         .seg = {.ctx = ctx, .in = in, .out = out, .n_in = ctx->n_in, .n_out = ctx->n_out, .scratch = -1, .packed = AS_NOT_PACKED}};
@@ -452,18 +613,20 @@ static assay_status node_add(lowering *l, int node_id, bool steady)
         if (node->out[i] < 0)
             continue;
         l->home[node->out[i]] = step.device;
-        int over = i == 0 ? input_to_overwrite(l, &step, steady) : -1;
+        int over = input_to_overwrite(l, &step, i, steady);
         if (over >= 0 && l->plan->in_place) {
-            AS_TRY(shared_add(l, node->out[i], step.device, in[over], l->in_place_note));
+            AS_TRY(shared_add(l, node->out[i], step.device, in[over], NULL, l->in_place_note));
             out[i] = *slot_of(l, node->out[i], step.device);
         } else {
-            AS_TRY(value_buffer(l, node->out[i], step.device, &out[i]));
+            AS_TRY(result_buffer(l, node->out[i], step.device, &out[i]));
             if (over >= 0) { /* nothing overwrites in this plan; the trace says what could */
                 l->plan->buffers[out[i]].shares = in[over] + 1;
                 l->plan->buffers[out[i]].in_place = true;
             }
         }
     }
+    if (is_written_already(l->plan, node, in, out))
+        step.cost = (as_cost){0};
     if (step.choice.scratch_bytes) {
         as_buffer scratch = {.name = as_arena_printf(l->arena, "scratch of %s", ctx->name),
                              .role = AS_BUF_SCRATCH,
@@ -573,6 +736,7 @@ static assay_status piece_add(lowering *l, as_plan_piece *p)
     as_step step = {.kind = AS_STEP_PIECE,
                     .name = p->name,
                     .module = p->module,
+                    .place = l->graph->nodes[p->first].ctx.place,
                     .device = p->device,
                     .node = -1,
                     .piece = p,
@@ -604,13 +768,13 @@ static assay_status piece_add(lowering *l, as_plan_piece *p)
     return step_add(l, p->steady, &step);
 }
 
-/* An operator without inputs may be random, and a random one must run every time. */
-static bool is_steady(const lowering *l, const as_bound_node *node)
+/* Whether all inputs have the mark.  An operator without inputs may be random, and a random one must run every time. */
+static bool all_are(const bool *marks, const as_bound_node *node)
 {
     int n_present = 0;
     for (int i = 0; i < node->ctx.n_in; i++)
         if (node->in[i] >= 0) {
-            if (!l->steady[node->in[i]])
+            if (!marks[node->in[i]])
                 return false;
             n_present++;
         }
@@ -633,6 +797,8 @@ static assay_status ends_add(lowering *l, const int *values, int n, int **out)
 /* After all steps that read them: variables take their new values, unless they were written in place. */
 static assay_status updates_add(lowering *l)
 {
+    if (l->place.pass != AS_PASS_NONE)
+        l->place = (as_train_place){.pass = AS_PASS_UPDATE};
     for (int i = 0; i < l->plan->n_variables; i++) {
         as_variable *v = &l->plan->variables[i];
         if (v->output < 0)
@@ -678,10 +844,13 @@ static assay_status lower(lowering *l, as_pass_note *alias_note)
         const as_bound_node *node = &g->nodes[i];
         if (node->dead)
             continue;
-        bool steady = is_steady(l, node);
+        l->place = node->ctx.place;
+        bool steady = all_are(l->steady, node), kept = all_are(l->kept, node);
         for (int k = 0; k < node->ctx.n_out; k++)
-            if (node->out[k] >= 0)
+            if (node->out[k] >= 0) {
                 l->steady[node->out[k]] = steady;
+                l->kept[node->out[k]] = kept;
+            }
         int piece = l->plan->piece_of ? l->plan->piece_of[i] : -1;
         if (piece < 0)
             AS_TRY(can_alias(l, node) ? alias_add(l, node, alias_note) : node_add(l, i, steady));
@@ -715,26 +884,35 @@ assay_status as_plan_lower(assay_env *env, assay_plan *plan, as_pass_note *alias
                       .arena = &plan->arena,
                       .home = AS_TAKE(&marks, int, g->n_values),
                       .steady = AS_TAKE(&marks, bool, g->n_values),
+                      .kept = AS_TAKE(&marks, bool, g->n_values),
+                      .into = AS_TAKE(&marks, int, g->n_values),
+                      .into_at = AS_TAKE(&marks, int64_t, g->n_values),
                       .is_output = AS_TAKE(&marks, bool, g->n_values),
                       .given = AS_TAKE(&marks, int, g->n_values),
                       .n_readers = AS_TAKE(&marks, int, g->n_values),
                       .reader = AS_TAKE(&marks, int, g->n_values),
                       .number = AS_TAKE(&marks, int, g->n_values),
+                      .packing = AS_TAKE(&marks, int, g->n_values),
                       .in_place_note = in_place_note,
+                      .join_note = alias_note,
                       .buffer = AS_TAKE(&marks, int, (size_t)g->n_values *(size_t)plan->n_devices)};
     assay_status status;
-    if (!l.home || !l.steady || !l.is_output || !l.given || !l.buffer || !l.n_readers || !l.reader || !l.number) {
+    if (!l.home || !l.steady || !l.is_output || !l.given || !l.buffer || !l.n_readers || !l.reader || !l.number || !l.kept ||
+        !l.into || !l.into_at || !l.packing) {
         status = no_memory(env, "the marks of the graph's values");
     } else {
         for (int i = 0; i < g->n_values * plan->n_devices; i++)
             l.buffer[i] = -1;
         for (int i = 0; i < g->n_values; i++)
-            l.given[i] = l.number[i] = -1;
+            l.given[i] = l.number[i] = l.into[i] = l.packing[i] = -1;
         for (int i = 0; i < g->n_values; i++)
-            l.steady[i] = g->values[i].role == AS_ROLE_PARAM || g->values[i].role == AS_ROLE_CONSTANT;
+            l.steady[i] = l.kept[i] = g->values[i].role == AS_ROLE_PARAM || g->values[i].role == AS_ROLE_CONSTANT;
+        for (int i = 0; i < plan->n_variables; i++)
+            l.kept[plan->variables[i].value] = true;
         for (int i = 0; i < g->n_outputs; i++)
             l.is_output[g->outputs[i]] = true;
         readers_count(&l);
+        joins_mark(&l);
         status = lower(&l, alias_note);
     }
     as_arena_drop(&marks);

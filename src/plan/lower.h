@@ -19,6 +19,14 @@ static inline int as_buffer_root(const assay_plan *plan, int buffer)
     return plan->buffers[buffer].alias_of >= 0 ? plan->buffers[buffer].alias_of : buffer;
 }
 
+/* The buffer that stands for the same elements: the root, or the part of it that the buffer is a view of. */
+static inline int as_buffer_same(const assay_plan *plan, int buffer)
+{
+    while (plan->buffers[buffer].alias_of >= 0 && !plan->buffers[buffer].is_part)
+        buffer = plan->buffers[buffer].shares - 1;
+    return buffer;
+}
+
 /* The nodes of the model that each step computes, by name: parts.c.  None: a transfer, a packing. */
 typedef struct as_step_parts {
     const char **names;
@@ -30,6 +38,13 @@ assay_status as_plan_parts(assay_env *env, const assay_plan *plan, as_arena *are
 static inline size_t as_info_bytes(const as_tensor_info *info)
 {
     return (size_t)as_shape_count(&info->shape) * as_dtype_bytes(info->dtype);
+}
+
+/* The bytes of its elements, also of an alias. */
+static inline size_t as_buffer_bytes(const assay_plan *plan, int buffer)
+{
+    const as_buffer *b = &plan->buffers[buffer];
+    return b->alias_of < 0 ? b->bytes : (size_t)as_shape_count(&b->shape) * as_dtype_bytes(b->dtype);
 }
 
 #endif

@@ -149,7 +149,8 @@ Test(lower, what_is_not_aligned_is_copied_once_for_the_host)
     expect_str(to->name, "aligned w");
     expect_eq(plan.steps[fixture_step_find(&plan, "mm")].seg.in[1], align->seg.out[0]);
     expect_eq(plan.steps[fixture_step_find(&plan, "n")].seg.in[0], align->seg.out[0]);
-    expect_eq(to->last, plan.n_steps - 1); /* the body reads it every time */
+    expect(to->last < plan.n_prologue); /* the body reads what was packed of it */
+    expect_eq(plan.n_idle, 0);          /* 48 bytes are not worth a call */
     expect(plan.packed_bytes >= 48);
     expect_eq(plan.param_bytes, 48);
     as_arena_drop(&plan.arena);
@@ -209,4 +210,104 @@ Test(lower, two_refusals_are_both_told)
                  "far does not take it (it is on strike) and neither does near");
     as_arena_drop(&plan.arena);
     fixture_close(&f);
+}
+
+/* The same weight in two products of 8 rows, one after the other, and in one of `rows` rows. */
+static void shared_open(fixture *f, int64_t rows)
+{
+    fixture_open(f, NULL);
+    as_maker *m = fixture_maker(f);
+    int       w = as_maker_param_random(m, "w", &AS_SHAPE(40, 40), 40);
+    int       x = fixture_input(m, "x", 8, 40), other = fixture_input(m, "other", rows, 40);
+    as_maker_output(m, fixture_node2(m, "MatMul", "second", fixture_node2(m, "MatMul", "first", x, w), w));
+    as_maker_output(m, fixture_node2(m, "MatMul", "third", other, w));
+    expect_ok(f->env, as_maker_finish(m, &f->model));
+    fixture_plan(f);
+}
+
+static int packs_of(const assay_plan *plan)
+{
+    int n = 0;
+    for (int s = 0; s < plan->n_steps; s++)
+        n += plan->steps[s].kind == AS_STEP_PACK;
+    return n;
+}
+
+Test(lower, nodes_of_the_same_kind_share_the_packed_form_of_a_weight)
+{
+    fixture f;
+    shared_open(&f, 8);
+    expect_eq(packs_of(f.plan), 1);
+    int at[3] = {fixture_step_find(f.plan, "first"), fixture_step_find(f.plan, "second"), fixture_step_find(f.plan, "third")};
+    for (int i = 0; i < 3; i++)
+        expect(at[i] >= 0 && f.plan->steps[at[i]].seg.packed[1] >= 0 &&
+               f.plan->steps[at[i]].seg.packed[1] == f.plan->steps[at[0]].seg.packed[1]);
+    fixture_instance(&f);
+    fixture_step(&f);
+    as_view x = as_instance_input(f.instance, 0), other = as_instance_input(f.instance, 1);
+    memcpy(other.data, x.data, as_view_bytes(&x)); /* so that `third` is what `second` read */
+    fixture_step(&f);
+    as_view y = as_instance_output(f.instance, 1),
+            w = as_view_of((void *)(uintptr_t)f.model->values[0].data, AS_F32, &AS_SHAPE(40, 40));
+    for (int i = 0; i < 8 * 40; i++) {
+        double want = 0.0;
+        for (int k = 0; k < 40; k++)
+            want += as_view_get(&x, i / 40 * 40 + k) * as_view_get(&w, k * 40 + i % 40);
+        expect_near(as_view_get(&y, i), want, 1e-5);
+    }
+    fixture_close(&f);
+
+    shared_open(&f, 9); /* another shape: its kernel may pack in another way */
+    expect_eq(packs_of(f.plan), 2);
+    fixture_close(&f);
+}
+
+Test(lower, only_the_set_up_needs_a_weight_that_is_packed)
+{
+    fixture f;
+    shared_open(&f, 8);
+    int w = fixture_buffer_find(f.plan, "w"), packed = fixture_buffer_find(f.plan, "packed w");
+    expect(w >= 0 && packed >= 0 && f.plan->buffers[w].outside != NULL);
+    expect(f.plan->buffers[w].last < f.plan->n_prologue);
+    expect_eq(f.plan->buffers[packed].last, f.plan->n_steps - 1);
+    fixture_close(&f);
+}
+
+Test(lower, memory_that_only_the_set_up_uses_is_known_and_nothing_of_the_body_is_in_it)
+{
+    enum { N = 256 };
+    fixture        f;
+    unsigned char *memory = calloc(1, N * N * 4 + 8);
+    fixture_open(&f, NULL);
+    as_maker *m = fixture_maker(&f);
+    int       w = as_maker_param(m, "w", AS_F32, &AS_SHAPE(N, N), memory + 1, false);
+    as_maker_output(m, fixture_node2(m, "MatMul", "mm", fixture_input(m, "x", 2, N), w));
+    expect_ok(f.env, as_maker_finish(m, &f.model));
+    fixture_plan(&f);
+    int aligned = fixture_buffer_find(f.plan, "aligned w");
+    expect(aligned >= 0 && f.plan->n_idle > 0);
+    for (int k = 0; k < f.plan->n_idle; k++)
+        for (int i = 0; i < f.plan->n_buffers; i++) {
+            const as_buffer *b = &f.plan->buffers[i];
+            if (!b->outside && b->device == 0 && b->last >= f.plan->n_prologue && b->bytes)
+                expect(b->offset + b->bytes <= f.plan->idle[k].begin || b->offset >= f.plan->idle[k].end);
+        }
+    for (int i = 0; i < N * N; i++)
+        memcpy(memory + 1 + i * 4, &(float){(float)(i % 7)}, 4);
+    fixture_instance(&f);
+    for (int run = 0; run < 3; run++) { /* the third after another set-up */
+        if (run == 2)
+            as_instance_refresh(f.instance);
+        as_view x = as_instance_input(f.instance, 0), y = as_instance_output(f.instance, 0);
+        as_random_input(1, "x", &x);
+        fixture_step(&f);
+        for (int i = 0; i < 2 * N; i++) {
+            double want = 0.0;
+            for (int k = 0; k < N; k++)
+                want += as_view_get(&x, i / N * N + k) * ((k * N + i % N) % 7);
+            expect_near(as_view_get(&y, i), want, 1e-2);
+        }
+    }
+    fixture_close(&f);
+    free(memory);
 }

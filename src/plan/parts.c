@@ -78,7 +78,7 @@ static void borrow(const assay_plan *plan, as_step_parts *out)
             for (int i = 0; i < plan->steps[r].seg.n_in && !out[s].n; i++)
                 for (int k = 0; k < seg->n_out; k++) {
                     int in = plan->steps[r].seg.in[i];
-                    if (in >= 0 && seg->out[k] >= 0 && as_buffer_root(plan, in) == as_buffer_root(plan, seg->out[k]))
+                    if (in >= 0 && seg->out[k] >= 0 && as_buffer_same(plan, in) == as_buffer_same(plan, seg->out[k]))
                         out[s] = out[r];
                 }
     }

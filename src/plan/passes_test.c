@@ -355,3 +355,90 @@ Test(passes, inserting_keeps_the_order_and_the_producers)
     expect_eq(g->n_nodes, n + 1);
     fixture_close(&f);
 }
+
+/* --- Products of heads ------------------------------------------------------------------------------- */
+
+static int transposed(as_maker *m, const char *name, int x, const int64_t *perm)
+{
+    as_attr attr = {.name = "perm", .kind = AS_ATTR_INTS, .ints = perm, .n = 4};
+    return as_maker_node(m, "Transpose", name, &x, 1, &attr, 1, NULL, 1, NULL);
+}
+
+/* Scores of heads, halved, times values: four transposes and a factor around two products. */
+static void attention_make(fixture *f)
+{
+    as_maker *m = fixture_maker(f);
+    as_dims   dims = {.rank = 4, .dim = {{.size = 2}, {.size = 7}, {.size = 3}, {.size = 32}}};
+    float     half = 0.5f;
+    int       q = as_maker_input(m, "q", AS_F32, &dims), k = as_maker_input(m, "k", AS_F32, &dims),
+        v = as_maker_input(m, "v", AS_F32, &dims);
+    int scores = fixture_node2(m, "MatMul", "scores", transposed(m, "tq", q, (int64_t[]){0, 2, 1, 3}),
+                               transposed(m, "tk", k, (int64_t[]){0, 2, 3, 1}));
+    scores = fixture_node2(m, "Mul", "scaled", scores, as_maker_constant(m, "half", &(as_view){.data = &half, .dtype = AS_F32}));
+    int mixed = fixture_node2(m, "MatMul", "mixed", scores, transposed(m, "tv", v, (int64_t[]){0, 2, 1, 3}));
+    /* The rows of the product become neighbours: the operands change places. */
+    as_maker_output(m, transposed(m, "flat", mixed, (int64_t[]){0, 3, 1, 2}));
+    as_maker_output(m, transposed(m, "back", fixture_node1(m, "Relu", "relu", mixed), (int64_t[]){0, 2, 1, 3}));
+    expect_ok(f->env, as_maker_finish(m, &f->model));
+}
+
+Test(passes, transposes_and_factors_become_part_of_products_of_heads)
+{
+    float *answer[2] = {0};
+    for (int compiled = 0; compiled < 2; compiled++) {
+        fixture f;
+        fixture_open(&f, NULL);
+        attention_make(&f);
+        fixture_set(&f, "compile", compiled ? "on" : "off");
+        fixture_plan(&f);
+        fixture_instance(&f);
+        fixture_step(&f);
+        if (compiled) { /* `mixed` has two readers, so what follows it stays */
+            expect_eq(steps_of(f.plan, "assay.FusedMatMul"), 2);
+            expect_eq(steps_of(f.plan, "MatMul"), 0);
+            expect_eq(steps_of(f.plan, "Transpose"), 2);
+            expect_eq(note_of(f.plan, "turn")->n_changed, 4);
+        }
+        as_view y = as_instance_output(f.instance, 0);
+        answer[compiled] = malloc(as_view_bytes(&y));
+        expect(answer[compiled] != NULL);
+        memcpy(answer[compiled], y.data, as_view_bytes(&y));
+        fixture_close(&f);
+    }
+    as_shape shape = AS_SHAPE(2 * 7 * 3 * 32);
+    as_view  a = as_view_of(answer[0], AS_F32, &shape), b = as_view_of(answer[1], AS_F32, &shape);
+    expect(as_view_error(&a, &b) < 1e-5);
+    free(answer[0]);
+    free(answer[1]);
+}
+
+/* With one reader each, nothing is left around the products, and rows that become neighbours are columns of the swapped product. */
+Test(passes, a_product_is_turned_over_when_its_rows_become_neighbours)
+{
+    float *answer[2] = {0};
+    for (int compiled = 0; compiled < 2; compiled++) {
+        fixture f;
+        as_dims a_dims = {.rank = 4, .dim = {{.size = 2}, {.size = 3}, {.size = 40}, {.size = 7}}};
+        as_dims b_dims = {.rank = 4, .dim = {{.size = 2}, {.size = 3}, {.size = 7}, {.size = 19}}};
+        fixture_open(&f, NULL);
+        as_maker *m = fixture_maker(&f);
+        int y = fixture_node2(m, "MatMul", "p", as_maker_input(m, "a", AS_F32, &a_dims), as_maker_input(m, "b", AS_F32, &b_dims));
+        as_maker_output(m, transposed(m, "t", y, (int64_t[]){0, 3, 1, 2}));
+        expect_ok(f.env, as_maker_finish(m, &f.model));
+        fixture_set(&f, "compile", compiled ? "on" : "off");
+        fixture_plan(&f);
+        fixture_instance(&f);
+        fixture_step(&f);
+        expect_eq(steps_of(f.plan, "Transpose"), compiled ? 0 : 1);
+        as_view out = as_instance_output(f.instance, 0);
+        answer[compiled] = malloc(as_view_bytes(&out));
+        expect(answer[compiled] != NULL);
+        memcpy(answer[compiled], out.data, as_view_bytes(&out));
+        fixture_close(&f);
+    }
+    as_shape shape = AS_SHAPE(2 * 3 * 40 * 19);
+    as_view  a = as_view_of(answer[0], AS_F32, &shape), b = as_view_of(answer[1], AS_F32, &shape);
+    expect(as_view_error(&a, &b) < 1e-5);
+    free(answer[0]);
+    free(answer[1]);
+}

@@ -37,7 +37,10 @@ typedef struct as_buffer {
     bool           in_place;    /* it is (or could be) the result of a step that overwrites an operand, not another view of it */
     const void    *outside;     /* params and constants on a host device: used in place, at any address, no bytes of ours */
     int            alias_of;    /* buffer whose memory it shares (Reshape, Flatten), or -1 */
+    size_t         alias_begin; /* bytes from the beginning of that buffer */
+    bool           is_part;     /* an alias of a part of it: assay.Part, or a result that is written into an assay.Join */
     int            value;       /* graph value, -1 for scratch */
+    const void    *packer;      /* of packed weights: the kernel that wants them so; else NULL */
 } as_buffer;
 
 /* Align: a param or constant whose address in its file is not a multiple of its element's size is copied once, like a put.
@@ -92,6 +95,7 @@ typedef struct as_step {
     as_step_kind         kind;
     const char          *name;   /* the node's, "put x", "pack fc1.weight" */
     const char          *module; /* path in the framework's tree of modules, "layer4.1"; NULL or "": not known */
+    as_train_place       place;  /* in a training step */
     int                  device; /* where it runs; for a transfer: the device that is not the host */
     int                  node;   /* graph node, or -1 */
     const as_plan_piece *piece;  /* of AS_STEP_PIECE, else NULL */
@@ -158,6 +162,11 @@ assay_status as_plan_options_read(assay_env *env, const assay_options *options, 
 /* assay_plan_build() is this with its options read. */
 assay_status as_plan_build(assay_env *env, const assay_model *model, const as_plan_options *options, assay_plan **out);
 
+/* Bytes [begin, end) of an allocation. */
+typedef struct as_extent {
+    size_t begin, end;
+} as_extent;
+
 /* How much of a plan's work one of its devices does, and what it refused; counts nodes of both body and set-up. */
 typedef struct as_plan_share {
     int         n_nodes, n_refused;
@@ -203,8 +212,10 @@ struct assay_plan {
     double                build_ns, compile_ns; /* NaN: not measured, because the clock or a device's time is simulated */
     /* Sums over the buffers of a role, as if no memory were shared; activations include inputs and outputs.  Params count once,
      * on the host; a device's copies are in device_bytes. */
-    uint64_t param_bytes, activation_bytes, scratch_bytes, packed_bytes, variable_bytes;
-    uint64_t lower_bound_bytes; /* the most that is live at any step, summed over the devices: no plan can be smaller */
+    uint64_t   param_bytes, activation_bytes, scratch_bytes, packed_bytes, variable_bytes;
+    as_extent *idle; /* memory of an instance on the host that no step of the body uses, only the set-up; in order */
+    int        n_idle;
+    uint64_t   lower_bound_bytes; /* the most that is live at any step, summed over the devices: no plan can be smaller */
 };
 
 /* What a plan needs besides the options. */
@@ -223,9 +234,12 @@ typedef struct as_pass_ctx {
     as_device  *device;     /* where the nodes go if it takes them: a fusion without a kernel there gains nothing */
     bool        winograd;   /* --winograd: less exact convolutions are allowed */
     const char *weights_as; /* --weights-as: "f32", "f16", "bf16" */
+
+    const as_variable *variables; /* of the plan: what depends on them and on parameters alone is a weight in training */
+    int                n_variables;
 } as_pass_ctx;
 
-/* A pass changes the graph while the plan is built.  One per file: ps_<name>.c.  Orders: 10 fold, 20 norms, 30 fuse, 40 chain, 50
+/* A pass changes the graph while the plan is built.  One per file: ps_<name>.c.  Orders: 5 qdq, 10 fold, 20 norms, 25 turn, 30 fuse, 40 chain, 50
  * storage, 60 layout, 90 dead. */
 typedef struct as_pass {
     const char *name;
@@ -234,6 +248,10 @@ typedef struct as_pass {
     assay_status (*run)(assay_env *env, as_graph *graph, const as_pass_ctx *ctx, as_pass_note *note);
 } as_pass;
 extern const as_pass *const as_ps_table[];
+
+/* The sizes that the options give to the symbols of a model; files are not looked at. */
+assay_status as_plan_dims(assay_env *env, const assay_model *model, const as_plan_options *options, as_arena *arena,
+                          const as_binding_dim **out, int *n);
 
 /* The most preferred device; its share says how much it does. */
 static inline as_device *as_plan_wanted(const assay_plan *plan) { return plan->devices[plan->order[0]]; }

@@ -3,7 +3,10 @@
  *
  * Conv [+ residual] [+ activation] [+ MaxPool 2x2] becomes assay.FusedConv, Gemm or MatMul [+ bias] [+ activation]
  * assay.FusedGemm.  The fused node takes the place of the last of the fused ones, so that a residual computed in between is
- * ready. */
+ * ready.
+ *
+ * In a backward pass, the mask of a Relu goes into the gradient before it (assay.ConvGradX, assay.MaxPoolGrad), and the sum that is
+ * the gradient of a bias into assay.ConvGradW, which reads dY anyway. */
 #include <string.h>
 
 #include "op/math/activation.h"
@@ -228,6 +231,95 @@ static assay_status product_fuse(assay_env *env, as_graph *g, const as_pass_ctx 
                      : as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to fuse '%s'", n->name);
 }
 
+/* --- Gradients ------------------------------------------------------------------------------------------- */
+
+/* The gradient that a ReluGrad masks, if nothing else reads it: one node does both. */
+static assay_status mask_fuse(assay_env *env, as_graph *g, const as_pass_ctx *ctx, int id, as_pass_note *note)
+{
+    const as_bound_node *relu = &g->nodes[id];
+    int                  maker = relu->in[1] >= 0 ? g->values[relu->in[1]].producer : -1;
+    if (maker < 0 || g->nodes[maker].dead || as_edit_only_reader(g, relu->in[1]) != id)
+        return ASSAY_OK;
+    const as_bound_node *node = &g->nodes[maker];
+    as_attr              attrs[MAX_ATTRS];
+    int                  n_attrs = attrs_join(&node->ctx, &(as_act){0}, attrs), in[3] = {-1, -1, -1}, n_in = node->ctx.n_in;
+    bool                 conv = as_edit_is(node, "assay.ConvGradX") && n_in == 2;
+    bool pool = as_edit_is(node, "assay.MaxPoolGrad") && node->in[0] == relu->in[0] && !as_attr_find(&node->ctx, "relu");
+    if (n_attrs < 0 || (!conv && !pool))
+        return ASSAY_OK;
+    memcpy(in, node->in, (size_t)n_in * sizeof *in);
+    if (conv)
+        in[n_in++] = relu->in[0];
+    else
+        attrs[n_attrs++] = (as_attr)AS_ATTR_I("relu", 1);
+    as_edit edit = {.op = node->ctx.op->name,
+                    .name = as_edit_name_join(g->arena, node->ctx.name, relu->ctx.name),
+                    .module = node->ctx.module,
+                    .in = in,
+                    .n_in = n_in,
+                    .attrs = attrs,
+                    .n_attrs = n_attrs,
+                    .out = relu->out[0]};
+    tail    t = {.node = id, .dead = {maker}, .n_dead = 1, .bytes = as_info_bytes(&node->ctx.out[0])};
+    return edit.name ? fuse(env, g, ctx, &edit, &t, note)
+                     : as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to fuse '%s'", node->ctx.name);
+}
+
+/* The gradient of X may use the faster algorithm where the convolution may. */
+static assay_status gradx_allow(assay_env *env, as_graph *g, const as_pass_ctx *ctx, int id)
+{
+    const as_bound_node *node = &g->nodes[id];
+    as_attr              attrs[MAX_ATTRS];
+    int                  n_attrs = attrs_join(&node->ctx, &(as_act){0}, attrs);
+    if (!ctx->winograd || n_attrs < 0)
+        return ASSAY_OK;
+    attrs[n_attrs++] = (as_attr)AS_ATTR_I("winograd", 1);
+    as_edit edit = {
+        .op = node->ctx.op->name, .in = node->in, .n_in = node->ctx.n_in, .attrs = attrs, .n_attrs = n_attrs, .out = node->out[0]};
+    return as_edit_replace(env, g, id, &edit);
+}
+
+/* Whether a node is the sum of dy over all axes but the channels. */
+static bool is_channel_sum(const as_graph *g, const as_bound_node *node, int dy)
+{
+    if (!as_edit_is(node, "ReduceSum") || node->ctx.n_in != 2 || node->in[0] != dy || as_attr_int(&node->ctx, "keepdims", 1))
+        return false;
+    const as_tensor_info *axes = &g->values[node->in[1]].info;
+    int                   rank = g->values[dy].info.shape.rank;
+    int64_t               n = as_shape_count(&axes->shape);
+    if (!axes->constant || axes->dtype != AS_I64 || n != rank - 1)
+        return false;
+    unsigned set = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t axis = ((const int64_t *)axes->constant)[i];
+        set |= 1u << (axis < 0 ? axis + rank : axis);
+    }
+    return set == ((1u << rank) - 1 - 2u);
+}
+
+static assay_status bias_sum_fuse(assay_env *env, as_graph *g, const as_pass_ctx *ctx, int id, as_pass_note *note)
+{
+    const as_bound_node *node = &g->nodes[id];
+    int                  sum = id + 1;
+    while (sum < g->n_nodes && (g->nodes[sum].dead || !is_channel_sum(g, &g->nodes[sum], node->in[1])))
+        sum++;
+    if (sum == g->n_nodes || node->ctx.n_out != 1)
+        return ASSAY_OK;
+    as_edit edit = {.op = node->ctx.op->name,
+                    .name = as_arena_printf(g->arena, "%s+bias", node->ctx.name),
+                    .module = node->ctx.module,
+                    .in = node->in,
+                    .n_in = node->ctx.n_in,
+                    .attrs = node->ctx.attrs,
+                    .n_attrs = node->ctx.n_attrs,
+                    .out = node->out[0],
+                    .more = g->nodes[sum].out,
+                    .n_more = 1};
+    tail    t = {.node = id, .dead = {sum}, .n_dead = 1};
+    return edit.name ? fuse(env, g, ctx, &edit, &t, note)
+                     : as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to fuse '%s'", node->ctx.name);
+}
+
 static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_pass_note *note)
 {
     if (as_edit_is_too_large(g, note))
@@ -237,6 +329,12 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
             AS_TRY(conv_fuse(env, g, ctx, i, note));
         else if (as_edit_is(&g->nodes[i], "Gemm") || as_edit_is(&g->nodes[i], "MatMul"))
             AS_TRY(product_fuse(env, g, ctx, i, note));
+        else if (as_edit_is(&g->nodes[i], "assay.ReluGrad"))
+            AS_TRY(mask_fuse(env, g, ctx, i, note));
+        else if (as_edit_is(&g->nodes[i], "assay.ConvGradX"))
+            AS_TRY(gradx_allow(env, g, ctx, i));
+        else if (as_edit_is(&g->nodes[i], "assay.ConvGradW"))
+            AS_TRY(bias_sum_fuse(env, g, ctx, i, note));
     }
     return ASSAY_OK;
 }
@@ -244,5 +342,6 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
 const as_pass as_ps_fuse = {
     .name = "fuse",
     .order = 30,
-    .help = "bias, residual, activation and 2x2 pooling are applied while the sums of a product are in registers",
+    .help = "bias, residual, activation and 2x2 pooling are applied while the sums of a product are in registers; so is the mask "
+            "of a Relu in the gradient of a convolution",
     .run = run};

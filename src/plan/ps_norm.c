@@ -107,7 +107,8 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
         return ASSAY_OK;
     for (int i = 0; i < g->n_nodes; i++) {
         match m;
-        if (!norm_matches(g, i, &m))
+        /* Training changes the weights, and with them the same bits must come out where a part is computed again. */
+        if (g->nodes[i].ctx.place.pass != AS_PASS_NONE || !norm_matches(g, i, &m))
             continue;
         const as_tensor_info *y = &g->nodes[i].ctx.out[0];
         note->n_changed++;

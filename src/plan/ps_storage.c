@@ -38,6 +38,28 @@ static bool overflow_find(const storage *s, const void *data, int64_t count, flo
     return false;
 }
 
+static bool is_variable(const as_pass_ctx *ctx, int value)
+{
+    for (int i = 0; i < ctx->n_variables; i++)
+        if (ctx->variables[i].value == value)
+            return true;
+    return false;
+}
+
+/* A variable, or a part or view of one: a weight that training changes.  It is rounded again in every run; one that is too large becomes
+ * infinite, and the step that meets it is left out because its gradient is not finite. */
+static bool learns(const as_graph *g, const as_pass_ctx *ctx, int value)
+{
+    for (;;) {
+        int producer = g->values[value].producer;
+        if (producer < 0)
+            return is_variable(ctx, value);
+        if (!g->nodes[producer].ctx.op->view_only || g->nodes[producer].in[0] < 0)
+            return false;
+        value = g->nodes[producer].in[0];
+    }
+}
+
 /* NULL: the type holds all of them. */
 static const char *reason_against(const as_graph *g, const storage *s, int weights)
 {
@@ -62,7 +84,7 @@ static assay_status store(assay_env *env, as_graph *g, const as_pass_ctx *ctx, i
     const as_bound_node *node = &g->nodes[id];
     int                  weights = node->in[1], n_attrs = node->ctx.n_attrs;
     as_attr              attrs[MAX_ATTRS];
-    const char          *why = reason_against(g, s, weights);
+    const char          *why = learns(g, ctx, weights) ? NULL : reason_against(g, s, weights);
     if (why) {
         keep(s, why);
         return ASSAY_OK;
@@ -95,7 +117,7 @@ static assay_status run(assay_env *env, as_graph *g, const as_pass_ctx *ctx, as_
     if (!strcmp(ctx->weights_as, "f32") || as_edit_is_too_large(g, note))
         return ASSAY_OK;
     for (int i = 0; i < g->n_nodes; i++)
-        if (is_product(&g->nodes[i]) && as_edit_is_steady(g, g->nodes[i].in[1]))
+        if (is_product(&g->nodes[i]) && (as_edit_is_steady(g, g->nodes[i].in[1]) || learns(g, ctx, g->nodes[i].in[1])))
             AS_TRY(store(env, g, ctx, i, &s, note));
     const char *text = as_arena_printf(g->arena, "weights of %d product%s are stored as %s, half the bytes%s", note->n_changed,
                                        note->n_changed == 1 ? "" : "s", s.type, s.n_kept ? "" : " of f32");

@@ -107,7 +107,7 @@ static assay_status input_copy(assay_env *env, const char *name, const char *pat
     if (!as_shape_same(&from->shape, &to.shape))
         return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s': %s has %s, the model needs %s", name, path,
                        as_shape_show(&from->shape, got, sizeof got), as_shape_show(&to.shape, want, sizeof want));
-    if (from->dtype != to.dtype && !(as_dtype_is_float(from->dtype) && as_dtype_is_float(to.dtype)))
+    if (!as_view_fits(from, to.dtype))
         return as_fail(env, ASSAY_BAD_INPUT, "instance: input '%s': %s has %s, the model needs %s", name, path,
                        as_dtype_name(from->dtype), as_dtype_name(to.dtype));
     as_view_copy(&to, from);
@@ -153,7 +153,8 @@ void assay_instance_fill(const assay_instance *instance, uint64_t seed)
     const assay_plan *plan = instance->plan;
     const as_graph   *g = &plan->graph;
     for (int i = 0; i < g->n_inputs; i++) {
-        if (g->values[g->inputs[i]].info.constant || is_bound(instance, i) || (plan->given && plan->given[i].path))
+        if (g->values[g->inputs[i]].info.constant || is_bound(instance, i) || (plan->given && plan->given[i].path) ||
+            plan->buffers[plan->inputs[i]].role == AS_BUF_VARIABLE) /* begins with its own values, and keeps what runs make of it */
             continue;
         as_view view = as_instance_input(instance, i);
         as_input_fill(plan->model, i, seed, &view);

@@ -150,34 +150,6 @@ Test(variable, running_statistics_move_towards_those_of_the_batches)
 
 /* --- Parameters in training ------------------------------------------------------------------------------ */
 
-/* A whole model in a maker, with its names; ids: one per value. */
-static void include(as_maker *m, const assay_model *model, int *ids)
-{
-    for (int i = 0; i < model->n_values; i++) {
-        const as_value *v = &model->values[i];
-        as_shape        shape = {.rank = v->dims.rank};
-        for (int k = 0; k < shape.rank; k++)
-            shape.dim[k] = v->dims.dim[k].size;
-        as_view view = as_view_of((void *)(uintptr_t)v->data, v->dtype, &shape);
-        ids[i] = v->role == AS_ROLE_INPUT      ? as_maker_input(m, v->name, v->dtype, &v->dims)
-                 : v->role == AS_ROLE_PARAM    ? as_maker_param(m, v->name, v->dtype, &shape, v->data, false)
-                 : v->role == AS_ROLE_CONSTANT ? as_maker_constant(m, v->name, &view)
-                                               : -1;
-    }
-    for (int i = 0; i < model->n_nodes; i++) {
-        const as_node *n = &model->nodes[i];
-        int            in[AS_MAX_IN], out[AS_MAX_OUT];
-        const char    *names[AS_MAX_OUT];
-        for (int k = 0; k < n->n_in; k++)
-            in[k] = n->in[k] < 0 ? -1 : ids[n->in[k]];
-        for (int k = 0; k < n->n_out; k++)
-            names[k] = model->values[n->out[k]].name;
-        as_maker_node(m, n->op->name, n->name, in, n->n_in, n->attrs, n->n_attrs, out, n->n_out, names);
-        for (int k = 0; k < n->n_out; k++)
-            ids[n->out[k]] = out[k];
-    }
-}
-
 enum { ROWS = 4, IN = 2, HIDDEN = 3 };
 #define RATE 0.25
 
@@ -208,7 +180,7 @@ static void training_model(fixture *f, const assay_model *grad)
     as_maker          *m = fixture_maker(f);
     int               *ids = calloc((size_t)grad->n_values, sizeof *ids);
     expect(ids != NULL);
-    include(m, grad, ids);
+    as_maker_include(m, grad, ids);
     int lr = as_maker_constant(m, "rate", &(as_view){.data = (void *)(uintptr_t)&rate, .dtype = AS_F32});
     for (int i = 0; i < 2; i++) {
         const char *name = i ? "w2" : "w1", *d = i ? "d:w2" : "d:w1", *next = i ? "w2_next" : "w1_next";
@@ -312,6 +284,185 @@ Test(variable, parameters_descend_as_by_hand_in_place) { train("on"); }
 
 Test(variable, parameters_descend_as_by_hand_by_copies) { train("off"); }
 
+/* --- Parts of a flat variable ------------------------------------------------------------------------------ */
+
+enum { BLOCK = 32, SECOND = 16 };
+
+/* y = relu(x W + b), W and b parts of one block; the block of results [y | sum of x] replaces it. */
+static void block_model(fixture *f)
+{
+    as_maker *m = fixture_maker(f);
+    as_dims   dims = {.rank = 1, .dim = {{.size = BLOCK}}};
+    int       block = as_maker_input(m, "block", AS_F32, &dims), x = fixture_input(m, "x", 2, 3);
+    as_attr   w_at[] = {AS_ATTR_I("begin", 0), AS_ATTR_LIST("shape", 3, 4)},
+            b_at[] = {AS_ATTR_I("begin", SECOND), AS_ATTR_LIST("shape", 4)};
+    as_attr places[] = {AS_ATTR_LIST("begins", 0, SECOND), AS_ATTR_I("size", BLOCK)}, whole = AS_ATTR_I("keepdims", 0);
+    int     w = as_maker_node(m, "assay.Part", "w", &block, 1, w_at, 2, NULL, 1, NULL);
+    int     b = as_maker_node(m, "assay.Part", "b", &block, 1, b_at, 2, NULL, 1, NULL);
+    int     xw = as_maker_node(m, "Gemm", "xw", (int[]){x, w, b}, 3, NULL, 0, NULL, 1, NULL);
+    int     y = fixture_node1(m, "Relu", "y", xw);
+    int     sum = as_maker_node(m, "ReduceSum", "sum", &x, 1, &whole, 1, NULL, 1, NULL);
+    as_maker_output(m, as_maker_node(m, "assay.Join", "joined", (int[]){y, sum}, 2, places, 2, NULL, 1, NULL));
+    expect_ok(f->env, as_maker_finish(m, &f->model));
+}
+
+static void parts_run(const char *compile)
+{
+    static const as_variable_def defs[] = {{.name = "block", .becomes = "joined"}};
+    fixture                      f;
+    bool                         compiled = !strcmp(compile, "on");
+    fixture_open(&f, NULL);
+    block_model(&f);
+    fixture_set(&f, "compile", compile);
+    plan_with(&f, defs, 1);
+    expect_sound(f.plan);
+    int w = fixture_buffer_find(f.plan, "w"), b = fixture_buffer_find(f.plan, "b"), y = fixture_buffer_find(f.plan, "y");
+    int block = f.plan->variables[0].buffer, joined = fixture_buffer_find(f.plan, "joined");
+    expect_eq(f.plan->buffers[b].alias_of, compiled ? block : -1);
+    expect_eq(f.plan->buffers[y].alias_of, compiled ? joined : -1);
+    if (compiled) { /* no step moves a part: w and b are views, and y and the sum are written in their place */
+        expect_eq(f.plan->buffers[w].offset, f.plan->buffers[block].offset);
+        expect_eq(f.plan->buffers[b].offset, f.plan->buffers[block].offset + SECOND * sizeof(float));
+        for (int s = 0; s < f.plan->n_steps; s++)
+            expect(strcmp(as_step_op(f.plan, &f.plan->steps[s]), "assay.Part") != 0);
+    }
+    fixture_instance(&f);
+    float  *v = as_instance_variable(f.instance, 0).data;
+    as_view x = as_instance_input(f.instance, 1);
+    for (int i = 0; i < 16; i++)
+        v[i] = (float)(i % 3) - 0.5f, v[SECOND + i] = 1;
+    for (int i = 0; i < 6; i++)
+        as_view_set(&x, i, i - 2);
+    float want[8];
+    for (int r = 0; r < 2; r++)
+        for (int c = 0; c < 4; c++) {
+            double sum = (double)v[SECOND + c];
+            for (int k = 0; k < 3; k++)
+                sum += (r * 3 + k - 2) * (double)v[k * 4 + c];
+            want[r * 4 + c] = sum > 0 ? (float)sum : 0;
+        }
+    size_t before = as_test_n_allocs();
+    fixture_step(&f);
+    expect_eq(as_test_n_allocs(), before);
+    for (int i = 0; i < BLOCK; i++)
+        expect_near((double)v[i], i < 8 ? (double)want[i] : i == SECOND ? 3.0 : 0.0, 1e-6);
+    fixture_close(&f);
+}
+
+Test(variable, parts_of_a_block_are_views_and_results_are_written_into_one) { parts_run("on"); }
+
+Test(variable, parts_of_a_block_are_copied_without_compiling) { parts_run("off"); }
+
+/* --- An optimiser's states ------------------------------------------------------------------------------------- */
+
+enum { N_BLOCK = 100000, N_UPDATES = 4 };
+
+/* w, m, v <- one step of Adam by the gradient g, its norm from the same graph. */
+static void adam_model(fixture *f)
+{
+    static const float rate = 0.01f, decay = 0.1f;
+    static const char *names[] = {"w_next", "used", "skipped", "m_next", "v_next"};
+    as_shape           one = AS_SHAPE(1), all = AS_SHAPE(N_BLOCK);
+    as_attr            attrs[] = {AS_ATTR_I("decoupled", 1), AS_ATTR_F("clip_norm", 1)};
+    int                out[5];
+    fixture_open(f, NULL);
+    as_maker *m = fixture_maker(f);
+    int       g = as_maker_input(m, "g", AS_F32, &(as_dims){.rank = 1, .dim = {{.size = N_BLOCK}}});
+    int       step = as_maker_input(m, "step", AS_I64, &(as_dims){0});
+    int       in[] = {as_maker_param(m, "w", AS_F32, &all, NULL, false),
+                      g,
+                      as_maker_constant(m, "rates", &(as_view){.data = (void *)(uintptr_t)&rate, .dtype = AS_F32, .shape = one}),
+                      as_maker_constant(m, "decays", &(as_view){.data = (void *)(uintptr_t)&decay, .dtype = AS_F32, .shape = one}),
+                      step,
+                      as_maker_node(m, "assay.GradNorm", "norm", &g, 1, NULL, 0, NULL, 1, NULL),
+                      -1,
+                      as_maker_param(m, "m", AS_F32, &all, NULL, false),
+                      as_maker_param(m, "v", AS_F32, &all, NULL, false)};
+    as_maker_node(m, "assay.Adam", "update", in, 9, attrs, 2, out, 5, names);
+    for (int i = 0; i < 5; i++)
+        as_maker_output(m, out[i]);
+    expect_ok(f->env, as_maker_finish(m, &f->model));
+}
+
+static const as_variable_def adam_variables[] = {{.name = "w", .becomes = "w_next"},
+                                                 {.name = "m", .becomes = "m_next", .zeros = true},
+                                                 {.name = "v", .becomes = "v_next", .zeros = true}};
+
+/* The three variables after some steps, one after the other. */
+static float *adam_run(const char *compile, const char *threads, int want_updates)
+{
+    fixture f;
+    adam_model(&f);
+    fixture_set(&f, "compile", compile);
+    fixture_set(&f, "threads", threads);
+    plan_with(&f, adam_variables, 3);
+    expect_sound(f.plan);
+    expect_eq(n_updates(f.plan), want_updates);
+    for (int i = 0; i < 3; i++)
+        expect_eq(f.plan->variables[i].in_place, want_updates == 0);
+    fixture_instance(&f);
+    as_view g = as_instance_input(f.instance, 0), step = as_instance_input(f.instance, 1);
+    float  *all = malloc(3 * N_BLOCK * sizeof *all);
+    expect(all != NULL);
+    for (int t = 1; t <= N_UPDATES; t++) {
+        as_view_set_i64(&step, 0, t);
+        for (int64_t i = 0; i < N_BLOCK; i++)
+            as_view_set(&g, i, (double)((i * 31 + t * 17) % 101 - 50) / 32.0);
+        size_t before = as_test_n_allocs();
+        fixture_step(&f);
+        expect_eq(as_test_n_allocs(), before);
+    }
+    as_view used = as_instance_output(f.instance, 1), skipped = as_instance_output(f.instance, 2);
+    expect_near(as_view_get(&used, 0), 0.01, 1e-9);
+    expect_eq(as_view_get_i64(&skipped, 0), 0);
+    for (int i = 0; i < 3; i++) {
+        as_view v = as_instance_variable(f.instance, i);
+        memcpy(all + i * N_BLOCK, v.data, as_view_bytes(&v));
+    }
+    fixture_close(&f);
+    return all;
+}
+
+Test(variable, an_optimisers_states_are_updated_where_they_are)
+{
+    static const char *const threads[] = {"1", "2", "3", "5"};
+    float                   *first = adam_run("off", "1", 3); /* by copies */
+    expect(first[N_BLOCK + 7] != 0.0f && first[2 * N_BLOCK + 7] != 0.0f);
+    for (int i = 0; i < 4; i++) {
+        float *again = adam_run("on", threads[i], 0);
+        expect(!memcmp(first, again, 3 * N_BLOCK * sizeof *first));
+        free(again);
+    }
+    free(first);
+}
+
+/* The norm is wanted after the update as well, of the old moment: then that one has to be copied. */
+Test(variable, a_state_that_is_read_later_is_not_overwritten)
+{
+    static const float numbers[] = {0.01f, 0.0f};
+    static const char *names[] = {"w_next", "used", "skipped", "m_next", "v_next"};
+    as_shape           one = AS_SHAPE(1), all = AS_SHAPE(8);
+    int                out[5];
+    fixture            f;
+    fixture_open(&f, NULL);
+    as_maker *m = fixture_maker(&f);
+    int       g = as_maker_input(m, "g", AS_F32, &(as_dims){.rank = 1, .dim = {{.size = 8}}});
+    int       rate = as_maker_constant(m, "rates", &(as_view){.data = (void *)(uintptr_t)numbers, .dtype = AS_F32, .shape = one});
+    int decay = as_maker_constant(m, "decays", &(as_view){.data = (void *)(uintptr_t)(numbers + 1), .dtype = AS_F32, .shape = one});
+    int in[] = {as_maker_param(m, "w", AS_F32, &all, NULL, false), g,  rate, decay,
+                as_maker_input(m, "step", AS_I64, &(as_dims){0}),  -1, -1,   as_maker_param(m, "m", AS_F32, &all, NULL, false),
+                as_maker_param(m, "v", AS_F32, &all, NULL, false)};
+    as_maker_node(m, "assay.Adam", "update", in, 9, NULL, 0, out, 5, names);
+    for (int i = 0; i < 5; i++)
+        as_maker_output(m, out[i]);
+    as_maker_output(m, fixture_node2(m, "Add", "late", in[7], out[0]));
+    expect_ok(f.env, as_maker_finish(m, &f.model));
+    plan_with(&f, adam_variables, 3);
+    expect(f.plan->variables[0].in_place && !f.plan->variables[1].in_place && f.plan->variables[2].in_place);
+    expect_eq(n_updates(f.plan), 1);
+    fixture_close(&f);
+}
+
 /* --- What is refused --------------------------------------------------------------------------------------- */
 
 Test(variable, a_variable_that_cannot_be_is_named)
@@ -363,7 +514,7 @@ static void dropout_model(fixture *f, assay_model **net, assay_model **grad)
     int *ids = calloc((size_t)(*grad)->n_values, sizeof *ids);
     expect(ids != NULL);
     m = fixture_maker(f);
-    include(m, *grad, ids);
+    as_maker_include(m, *grad, ids);
     as_maker_output(m, ids[as_model_value_find(*grad, "mask")]);
     as_maker_output(m, ids[as_model_value_find(*grad, "d:x")]);
     free(ids);
