@@ -9,10 +9,48 @@
 #include <string.h>
 #include <unistd.h>
 
+#if defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
+
 static int cpus_online(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n > 0 ? (int)n : 1;
+}
+
+static size_t l2_read(void)
+{
+#if defined(__APPLE__)
+    uint64_t bytes = 0;
+    size_t   size = sizeof bytes;
+    return sysctlbyname("hw.perflevel0.l2cachesize", &bytes, &size, NULL, 0) &&
+                   sysctlbyname("hw.l2cachesize", &bytes, &size, NULL, 0)
+               ? 0
+               : (size_t)bytes;
+#elif defined(_SC_LEVEL2_CACHE_SIZE)
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    if (bytes > 0)
+        return (size_t)bytes;
+    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index2/size", "r"); /* where sysconf() does not know the CPU: Arm */
+    unsigned long kib = 0;
+    char          unit = 0;
+    bool          read = file && fscanf(file, "%lu%c", &kib, &unit) == 2 && unit == 'K' && kib < 1u << 20;
+    if (file)
+        fclose(file);
+    return read ? (size_t)kib * 1024 : 0;
+#else
+    return 0;
+#endif
+}
+
+size_t as_cpu_l2_bytes(void)
+{
+    static _Atomic size_t known; /* bytes + 1 */
+    size_t                bytes = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!bytes)
+        atomic_store_explicit(&known, bytes = l2_read() + 1, memory_order_relaxed);
+    return bytes - 1;
 }
 
 void as_places_init(as_places *p)

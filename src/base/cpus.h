@@ -13,7 +13,9 @@
 enum { AS_CPU_SET_BYTES = 1024 };
 
 int as_cpu_count(void); /* number of CPUs that the calling thread may use; ask before pinning it */
-int as_cpu_self(void);  /* which of these it is on now, counted from 0; 0 where the system does not tell */
+/* Bytes of the second-level cache of a core, or of those that share one; 0: the system does not tell.  Read once. */
+size_t as_cpu_l2_bytes(void);
+int    as_cpu_self(void); /* which of these it is on now, counted from 0; 0 where the system does not tell */
 
 /* Keeps the calling thread on the index-th CPU that it may use, until as_pin_undo() in the same thread restores what it had
  * before; threads created later inherit it.  False + why where this is not possible. */

@@ -19,6 +19,7 @@ typedef enum as_phase {
     AS_PHASE_CHECK,
     AS_PHASE_WARM_UP,
     AS_PHASE_MEASURE,
+    AS_PHASE_TRAIN,
     AS_PHASE_REFERENCE,
     AS_PHASE_READ,
     AS_PHASE_ANALYSE,

@@ -98,6 +98,23 @@ assay_status as_map_open_beside(assay_env *env, const char *what, const char *ow
     return status;
 }
 
+void as_memory_forget(void *data, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)data + page - 1) / page * page,
+              end = ((uintptr_t)data + bytes) / page * page;
+    if (begin < end)
+        madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+void as_map_forget(const as_map *map, const void *data, size_t bytes)
+{
+    uintptr_t begin = (uintptr_t)data, base = (uintptr_t)map->base, page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    if (!base || begin < base || begin - base >= map->bytes || bytes > map->bytes - (begin - base))
+        return;
+    uintptr_t from = begin - begin % page; /* the map begins with a page; a neighbour on the same page is read again, too */
+    madvise((void *)from, begin + bytes - from, MADV_DONTNEED);
+}
+
 void as_map_close(as_map *map)
 {
     if (map->base)

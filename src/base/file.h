@@ -25,6 +25,11 @@ assay_status as_map_open(assay_env *env, const char *what, const char *path, uin
 assay_status as_map_open_beside(assay_env *env, const char *what, const char *owner, const char *path, uint64_t max_bytes,
                                 as_map *out);
 void         as_map_close(as_map *map);
+/* The bytes at `data`, if they are in the map, will not be read soon: their pages no longer count as memory of this process, and the
+ * next access reads them from the file again. */
+void as_map_forget(const as_map *map, const void *data, size_t bytes);
+/* The same for memory of our own whose contents nobody needs any more: its whole pages, which have any contents afterwards. */
+void as_memory_forget(void *data, size_t bytes);
 
 typedef struct as_out {
     FILE *file; /* write to it freely; errors are found at commit */

@@ -365,3 +365,26 @@ Test(file, a_process_that_ends_at_once_removes_what_is_under_way)
     for (int i = 0; i < AS_MAX_TEMPORARIES; i++)
         expect(!env.temporaries[i]);
 }
+
+Test(file, bytes_that_were_forgotten_are_read_again)
+{
+    assay_env env = {0};
+    as_map    map, empty = {.data = (const uint8_t *)""};
+    uint8_t  *bytes = malloc(40000);
+    expect(bytes != NULL);
+    for (int i = 0; i < 40000; i++)
+        bytes[i] = (uint8_t)(i * 7);
+    expect_ok(&env, as_file_write(&env, as_test_path("pages"), bytes, 40000));
+    expect_ok(&env, as_map_open(&env, "test", as_test_path("pages"), 0, &map));
+    expect(!memcmp(map.data, bytes, 40000));
+    as_map_forget(&map, map.data + 5000, 30000);
+    as_map_forget(&map, map.data + 39999, 1);
+    as_map_forget(&map, map.data + 39999, 2); /* beyond the end: not all of it is in the map, so nothing happens */
+    as_map_forget(&map, bytes, 40000);        /* memory of ours must keep its values */
+    as_map_forget(&empty, bytes, 40000);
+    expect(!memcmp(map.data, bytes, 40000));
+    for (int i = 0; i < 40000; i++)
+        expect_eq(bytes[i], (uint8_t)(i * 7));
+    as_map_close(&map);
+    free(bytes);
+}

@@ -150,6 +150,8 @@ static bool percent_parse(const char *text, double *share)
     return true;
 }
 
+static bool is_word(const as_option_def *def, const char *value) { return def->word && !strcmp(value, def->word); }
+
 static assay_status value_check(assay_env *env, const as_option_def *def, const char *value)
 {
     int64_t  whole;
@@ -162,7 +164,7 @@ static assay_status value_check(assay_env *env, const as_option_def *def, const 
             return ASSAY_OK;
         return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" must be on or off", def->key, value);
     case AS_OPT_INT:
-        if (as_parse_i64(value, &whole) && range_has(def->choices, whole))
+        if (is_word(def, value) || (as_parse_i64(value, &whole) && range_has(def->choices, whole)))
             return ASSAY_OK;
         return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not a whole number%s%s", def->key, value,
                        def->choices ? " in " : "", def->choices ? def->choices : "");
@@ -173,7 +175,7 @@ static assay_status value_check(assay_env *env, const as_option_def *def, const 
                                def->choices);
         return ASSAY_OK;
     case AS_OPT_CHOICE:
-        if (as_words_have(def->choices, value) && !strchr(value, ' '))
+        if (is_word(def, value) || (as_words_have(def->choices, value) && !strchr(value, ' ')))
             return ASSAY_OK;
         return as_fail(env, ASSAY_BAD_INPUT, "option \"%s\": \"%s\" is not one of: %s", def->key, value, def->choices);
     case AS_OPT_DURATION:
@@ -360,6 +362,12 @@ static assay_status member_fill(assay_env *env, const as_option_member *m, const
     double               share = 0;
     if ((m->kind == AS_MEMBER_INT || m->kind == AS_MEMBER_I64 || m->kind == AS_MEMBER_U64) && text && strchr(text, ','))
         return as_fail(env, ASSAY_BAD_INPUT, "option --%s: %s is a list; expected one number", m->key, text);
+    if ((m->kind == AS_MEMBER_INT || m->kind == AS_MEMBER_I64 || m->kind == AS_MEMBER_U64) && text && is_word(def, text))
+        return as_fail(env, ASSAY_BAD_INPUT, "option --%s: %s does not apply here; expected a whole number in %s", m->key, text,
+                       def->choices);
+    if (m->kind == AS_MEMBER_CHOICE && text && is_word(def, text))
+        return as_fail(env, ASSAY_BAD_INPUT, "option --%s: %s does not apply here; expected one of: %s", m->key, text,
+                       def->choices);
     switch (m->kind) {
     case AS_MEMBER_BOOL: *(bool *)to = flag_of(text); break;
     case AS_MEMBER_INT: *(int *)to = (int)first_of(text); break;

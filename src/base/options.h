@@ -32,6 +32,7 @@ typedef enum as_option_type {
 /* Under which heading --help shows an option, in this order. */
 typedef enum as_option_group {
     AS_GROUP_SUBJECT, /* what is run: the model, its data, its shape */
+    AS_GROUP_TRAIN,   /* how it learns: data, optimiser, checkpoints */
     AS_GROUP_PLAN,    /* how it is run: device, threads, compile */
     AS_GROUP_MEASURE, /* how it is measured */
     AS_GROUP_JUDGE,   /* what counts as a difference */
@@ -49,13 +50,15 @@ typedef enum as_option_writes {
 } as_option_writes;
 
 typedef struct as_option_def {
-    const char      *key; /* "batch": --batch on the command line */
-    as_option_type   type;
-    as_option_group  group;
-    const char      *standard; /* default value as text; NULL: not set */
-    const char      *value;    /* what --help calls the value: "N", "FILE" ... */
-    const char      *choices;  /* AS_OPT_CHOICE: "on off"; AS_OPT_INT and AS_OPT_INTS (a list, 1,2): "1..65536" */
-    bool             many;     /* may be given more than once */
+    const char     *key; /* "batch": --batch on the command line */
+    as_option_type  type;
+    as_option_group group;
+    const char     *standard; /* default value as text; NULL: not set */
+    const char     *value;    /* what --help calls the value: "N", "FILE" ... */
+    const char     *choices;  /* AS_OPT_CHOICE: "on off"; AS_OPT_INT and AS_OPT_INTS (a list, 1,2): "1..65536" */
+    const char *
+        word; /* AS_OPT_INT, AS_OPT_CHOICE: a word that some verbs take instead of the others, "auto"; only as_options_text() gives it */
+    bool             many; /* may be given more than once */
     as_option_writes writes;
     char             letter;   /* 'b': -b on the command line; 0: it has none */
     const char      *stands;   /* the letter stands for the option with this value, and takes none; NULL: it takes the option's */

@@ -14,6 +14,7 @@ static const char *const texts[AS_N_PHASES] = {
     [AS_PHASE_CHECK] = "checking answers",
     [AS_PHASE_WARM_UP] = "warming up",
     [AS_PHASE_MEASURE] = "measuring",
+    [AS_PHASE_TRAIN] = "training",
     [AS_PHASE_REFERENCE] = "running reference code",
     [AS_PHASE_READ] = "reading",
     [AS_PHASE_ANALYSE] = "analysing",

@@ -183,8 +183,8 @@ bool as_parse_duration_ns(const char *s, uint64_t *out)
 
 bool as_parse_bytes(const char *s, uint64_t *out)
 {
-    static const scale scales[] = {{"", 1},         {"B", 1},        {"KiB", 0x1p10}, {"MiB", 0x1p20},
-                                   {"GiB", 0x1p30}, {"TiB", 0x1p40}, {NULL, 0}};
+    static const scale scales[] = {{"", 1},       {"B", 1},      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
+                                   {"K", 0x1p10}, {"M", 0x1p20}, {"G", 0x1p30},   {"T", 0x1p40},   {NULL, 0}};
     return parse_digits(s, out) || parse_scaled(s, scales, out); /* digits alone: exact even above 2^53 */
 }
 

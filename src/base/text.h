@@ -25,7 +25,7 @@ void as_text_drop(as_text *t);
 bool as_parse_i64(const char *s, int64_t *out);
 bool as_parse_f64(const char *s, double *out);           /* finite, no locale */
 bool as_parse_duration_ns(const char *s, uint64_t *out); /* 250ns 5us 1.5ms 2s */
-bool as_parse_bytes(const char *s, uint64_t *out);       /* 512 64KiB 1.5MiB 2GiB */
+bool as_parse_bytes(const char *s, uint64_t *out);       /* 512 64KiB 1.5MiB 2GiB, or 2G */
 bool as_parse_bool(const char *s, bool *out);            /* on off true false 1 0 yes no */
 
 /* Human forms into buf: "12.3 us", "1.50 MiB", "3.21 GFLOP", with three significant digits;

@@ -48,6 +48,7 @@ typedef struct as_body {
 typedef struct as_node {
     const char    *name;
     const char    *module; /* path in the framework's tree of modules, "layer4.1.conv2"; "": not known, or the network itself */
+    as_train_place place;  /* in a training step */
     const as_op   *op;
     const int     *in, *out; /* value ids; -1: absent optional */
     int            n_in, n_out;
@@ -76,6 +77,15 @@ typedef struct as_file_link {
     struct as_file_link *next;
 } as_file_link;
 
+/* A composite that as_model_expand() wrote as primitives: the nodes whose names begin with its name and '/'. */
+typedef struct as_model_cell {
+    const char        *op, *name, *module;
+    const char *const *in, *const *out; /* values by name; "": absent */
+    int            n_in, n_out;
+    const as_attr *attrs;
+    int            n_attrs;
+} as_model_cell;
+
 struct assay_model {
     as_arena       arena;
     const char    *name;     /* its name for readers: the file's name "resnet18.onnx", or the built-in network as given */
@@ -94,6 +104,8 @@ struct assay_model {
     as_model_link *lenders; /* models whose data its params point to; the links are in the arena */
     as_map_link   *maps;    /* open while params and constants point into them; the links are in the arena */
     as_file_link  *files;   /* files that its own file needs; the links are in the arena */
+    as_model_cell *cells;   /* what some of its nodes are the primitives of */
+    int            n_cells;
 };
 
 /* --- Building --------------------------------------------------------------------------------- */
@@ -115,11 +127,23 @@ int as_maker_constant(as_maker *m, const char *name, const as_view *value); /* c
 int  as_maker_node(as_maker *m, const char *op, const char *name, const int *in, int n_in, const as_attr *attrs, int n_attrs,
                    int *outs, int n_out, const char *const *out_names);
 void as_maker_output(as_maker *m, int value);
+/* Nodes added from now on stand here in a training step, until the next call; the layer is copied. */
+void as_maker_place(as_maker *m, const as_train_place *place);
 /* Sorts the nodes, checks the graph (names unique, no cycle, every input produced), and hands over; frees the maker
  * in any case. */
 assay_status as_maker_finish(as_maker *m, assay_model **out);
 void         as_maker_fail(as_maker *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
-as_arena    *as_maker_arena(as_maker *m); /* lives as long as the model */
+bool         as_maker_failed(const as_maker *m);
+/* Nodes added from now on belong to this module (as_node.module), until the next call; copied.  "": to none. */
+void as_maker_module(as_maker *m, const char *module);
+/* Nodes that no output depends on are left out by as_maker_finish(), with their values and constants. */
+void as_maker_prune(as_maker *m);
+/* Copies the inputs, params, constants and nodes of a model under their names; data is lent and must outlive the maker's model.
+ * ids: one per value of the model, its id in the maker. */
+void      as_maker_include(as_maker *m, const assay_model *model, int *ids);
+void      as_dims_of_shape(const as_shape *shape, as_dims *out);
+as_shape  as_shape_of_dims(const as_dims *dims); /* of a value without symbols */
+as_arena *as_maker_arena(as_maker *m);           /* lives as long as the model */
 
 /* --- Binding: symbols to sizes, shapes to every value ------------------------------------------- */
 
@@ -188,15 +212,19 @@ void as_random_input(uint64_t seed, const char *name, const as_view *view);
  * `model`, which must outlive it. Fails with the name of the operator if one on the way has no gradient. */
 assay_status as_model_grad(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, const char *const *wrt,
                            int n_wrt, assay_model **out);
+/* The same for a loss: the model with its own outputs, followed by "d:<name>" for each listed value, which may be computed too (a
+ * part of a block).  Only the output `loss` is differentiated; its factor is the input "d:<loss>". */
+assay_status as_model_backward(assay_env *env, const assay_model *model, const char *loss, const char *const *wrt, int n_wrt,
+                               assay_model **out);
 
 /* Replaces composite operators by primitives (as_op.expand); everything else is unchanged.  Given dimensions are fixed in the
  * result; the others stay symbols.  With a composite, only the batch may stay a symbol.  Borrows the data of params and constants
  * from `model`, which must outlive it. */
 assay_status as_model_expand(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, assay_model **out);
 bool         as_model_has_composites(const assay_model *model);
-/* The same in a bound graph, for running op by op; a composite that would need too many nodes stays.  After a failure the graph
- * cannot be used. */
-assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t seed, as_graph *g);
+/* The same in a bound graph: those that are defined by their primitives (as_op.composed), or all, for running op by op; a composite
+ * that would need too many nodes stays.  After a failure the graph cannot be used. */
+assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t seed, bool all, as_graph *g);
 
 /* --- Loading -------------------------------------------------------------------------------------- */
 

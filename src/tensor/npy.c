@@ -256,7 +256,7 @@ static as_view view_of(const header *h, void *data)
     return view;
 }
 
-assay_status as_npy_parse(assay_env *env, const char *path, const uint8_t *data, size_t n, as_tensor *out)
+assay_status as_npy_look(assay_env *env, const char *path, const uint8_t *data, size_t n, as_npy_head *out)
 {
     size_t start = 0, end = 0;
     header h = {0};
@@ -271,7 +271,17 @@ assay_status as_npy_parse(assay_env *env, const char *path, const uint8_t *data,
     if (needs != has)
         return as_fail(env, ASSAY_BAD_INPUT, "npy: %s: shape %s of %s needs %" PRIu64 " bytes after the header, the file has %zu",
                        path, as_shape_show(&h.shape, shape, sizeof shape), as_dtype_name(h.dtype), needs, has);
-    const uint8_t *elements = data + end;
+    *out = (as_npy_head){.dtype = h.dtype, .shape = h.shape, .start = end, .is_swapped = h.is_swapped, .is_fortran = h.is_fortran};
+    return ASSAY_OK;
+}
+
+assay_status as_npy_parse(assay_env *env, const char *path, const uint8_t *data, size_t n, as_tensor *out)
+{
+    as_npy_head head = {0};
+    AS_TRY(as_npy_look(env, path, data, n, &head));
+    header         h = {.dtype = head.dtype, .is_swapped = head.is_swapped, .is_fortran = head.is_fortran, .shape = head.shape};
+    size_t         bytes_each = as_dtype_bytes(h.dtype), has = n - head.start;
+    const uint8_t *elements = data + head.start;
     if (!h.is_swapped && (uintptr_t)elements % bytes_each == 0) {
         *out = (as_tensor){.view = view_of(&h, (void *)(uintptr_t)elements)};
         return ASSAY_OK;

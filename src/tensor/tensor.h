@@ -115,6 +115,9 @@ double as_view_at(const as_view *v, const int64_t *index);
 void   as_view_put(const as_view *v, const int64_t *index, double x);
 /* Copies element by element and converts by value, also from and to u64; shapes must have the same count. */
 void as_view_copy(const as_view *dst, const as_view *src);
+/* Whether a file's values may be given where this dtype is wanted: floats for floats (they are rounded), whole numbers for whole
+ * numbers when the dtype has every one of them. */
+bool as_view_fits(const as_view *v, as_dtype dtype);
 
 /* Largest |a - b| / (1 + |b|) over all elements; infinity when NaNs or infinities differ or shapes differ. */
 double as_view_error(const as_view *a, const as_view *b);
@@ -135,6 +138,15 @@ void as_tensor_drop(as_tensor *tensor);
 assay_status as_npy_load(assay_env *env, const char *path, as_tensor *out);
 assay_status as_npy_parse(assay_env *env, const char *path, const uint8_t *data, size_t n,
                           as_tensor *out); /* borrows data; for tests and the fuzzer */
+/* What the header says, checked as by as_npy_parse(); the elements, from `start` to the end, are not touched. */
+typedef struct as_npy_head {
+    as_dtype dtype;
+    as_shape shape;
+    size_t   start;
+    bool     is_swapped; /* big-endian */
+    bool     is_fortran;
+} as_npy_head;
+assay_status as_npy_look(assay_env *env, const char *path, const uint8_t *data, size_t n, as_npy_head *out);
 /* bf16 and the small floats have no npy code and are written as f32; integers of less than 8 bits as i8 or u8. */
 assay_status as_npy_save(assay_env *env, const char *path, const as_view *view);
 

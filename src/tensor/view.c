@@ -382,6 +382,26 @@ static double error_of_i64(const as_view *a, int64_t at_a, const as_view *b, int
     return (double)diff / (1.0 + size);
 }
 
+bool as_view_fits(const as_view *v, as_dtype dtype)
+{
+    if (v->dtype == dtype)
+        return true;
+    if (as_dtype_is_float(v->dtype) || as_dtype_is_float(dtype))
+        return as_dtype_is_float(v->dtype) && as_dtype_is_float(dtype);
+    if (v->dtype == AS_BOOL || dtype == AS_BOOL)
+        return false;
+    int64_t count, word; /* one element, converted and compared */
+    as_view one = as_view_of(&word, dtype, &(as_shape){0});
+    walk    at = {.view = v};
+    is_dense(v, &count);
+    for (int64_t i = 0; i < count; i++, walk_on(&at)) {
+        convert_i64(&one, 0, v, at.offset);
+        if (error_of_i64(&one, 0, v, at.offset) != 0.0)
+            return false;
+    }
+    return true;
+}
+
 double as_view_error(const as_view *a, const as_view *b)
 {
     if (!as_shape_same(&a->shape, &b->shape))

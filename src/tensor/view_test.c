@@ -417,3 +417,18 @@ Test(view, copies_between_small_dtypes_by_value)
     as_view_copy(&back, &dst);
     expect(as_view_get(&back, 1) == -2.0 && as_view_get(&back, 2) == 7.0);
 }
+
+Test(view, whole_numbers_fit_where_every_one_of_them_is_known)
+{
+    int64_t  wide[3] = {-1, 2, 127}, far[1] = {INT64_C(1) << 40};
+    uint64_t huge[1] = {UINT64_MAX};
+    float    real[1] = {1};
+    as_view  w = as_view_of(wide, AS_I64, &AS_SHAPE(3)), f = as_view_of(far, AS_I64, &AS_SHAPE(1)),
+            h = as_view_of(huge, AS_U64, &AS_SHAPE(1)), r = as_view_of(real, AS_F32, &AS_SHAPE(1));
+    expect(as_view_fits(&w, AS_I32) && as_view_fits(&w, AS_I8));
+    expect(!as_view_fits(&w, AS_U8) && !as_view_fits(&w, AS_U64)); /* -1 */
+    expect(!as_view_fits(&w, AS_I4));
+    expect(as_view_fits(&f, AS_U64) && !as_view_fits(&f, AS_I32));
+    expect(as_view_fits(&h, AS_U64) && !as_view_fits(&h, AS_I64));
+    expect(as_view_fits(&r, AS_F16) && !as_view_fits(&r, AS_I64) && !as_view_fits(&w, AS_F32) && !as_view_fits(&w, AS_BOOL));
+}

@@ -164,13 +164,14 @@ assay_status as_bind_op(as_binder *b, const as_op *op, const char *name, const a
     made.ctx = (as_node_ctx){.op = op,
                              .name = name,
                              .module = b->module,
+                             .place = b->place,
                              .attrs = attrs,
                              .n_attrs = n_attrs,
                              .in = in,
                              .n_in = n_in,
                              .n_out = n_out,
                              .seed = b->seed,
-                             .node_id = (uint32_t)g->n_nodes};
+                             .node_id = b->place.stream ? b->place.stream - 1 : (uint32_t)g->n_nodes};
     assay_status status = as_op_infer(b->env, &made.ctx, out);
     if (status != ASSAY_OK)
         return as_bind_unknown(b, unknown_input(&made), status);
@@ -200,6 +201,7 @@ static assay_status node_bind(as_binder *b, const as_scope *s, const as_node *no
     for (int i = 0; i < node->n_out; i++)
         out[i] = s->map[node->out[i]];
     b->module = as_scope_module(s, node);
+    b->place = node->place;
     return as_bind_op(b, node->op, name, node->attrs, node->n_attrs, in, node->n_in, out, node->n_out);
 }
 

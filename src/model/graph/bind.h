@@ -20,6 +20,7 @@ typedef struct as_binder {
     uint64_t           flops, bytes; /* folded so far */
     int                n_unrolled;
     const char        *module; /* of the nodes being bound */
+    as_train_place     place;  /* of the nodes being bound */
 } as_binder;
 
 /* A model, or the subgraph of a node, and the bound value of each of its values. */

@@ -130,6 +130,7 @@ static assay_status op_add(const job *j, const char *op, const char *label, cons
         return value_failed(j);
     *attr = (as_attr)AS_ATTR_I("axis", axis);
     j->b->module = as_scope_module(j->outer, j->node);
+    j->b->place = j->node->place;
     return as_bind_op(j->b, as_op_find(op), name, attr, has_axis, in, n_in, out, 1);
 }
 

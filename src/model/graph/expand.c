@@ -152,6 +152,7 @@ static void composite_write(expansion *e, const assay_model *model, const as_gra
     e->around = from->name;
     e->n_around = 0;
     as_maker_module(e->m, *from->module ? from->module : from->name);
+    as_maker_place(e->m, &from->place);
     assay_status status = from->op->expand(&e->base, &ctx, in, out);
     if (status != ASSAY_OK) {
         as_maker_fail_as(e->m, status, "%s", assay_message(e->base.env));
@@ -170,12 +171,41 @@ static void node_copy(expansion *e, const assay_model *model, const as_graph *g,
     for (int i = 0; i < from->n_out; i++)
         names[i] = model->values[from->out[i]].name;
     as_maker_module(e->m, from->module);
+    as_maker_place(e->m, &from->place);
     if (as_maker_node(e->m, from->op->name, from->name, in, from->n_in, from->attrs, from->n_attrs, out, from->n_out, names) < 0)
         return;
     for (int i = 0; i < from->n_out; i++) {
         ids[from->out[i]] = out[i];
         info_add(e, out[i], &g->values[from->out[i]].info);
     }
+}
+
+/* Texts and attributes stay those of `model`. */
+static bool cells_note(const assay_model *model, assay_model *out)
+{
+    out->cells = AS_TAKE(&out->arena, as_model_cell, model->n_nodes);
+    for (int i = 0; out->cells && i < model->n_nodes; i++) {
+        const as_node *n = &model->nodes[i];
+        if (!n->op->expand)
+            continue;
+        const char **in = AS_TAKE(&out->arena, const char *, n->n_in), **names = AS_TAKE(&out->arena, const char *, n->n_out);
+        if (!in || !names)
+            return false;
+        for (int k = 0; k < n->n_in; k++)
+            in[k] = n->in[k] < 0 ? "" : model->values[n->in[k]].name;
+        for (int k = 0; k < n->n_out; k++)
+            names[k] = n->out[k] < 0 ? "" : model->values[n->out[k]].name;
+        out->cells[out->n_cells++] = (as_model_cell){.op = n->op->name,
+                                                     .name = n->name,
+                                                     .module = n->module,
+                                                     .in = in,
+                                                     .n_in = n->n_in,
+                                                     .out = names,
+                                                     .n_out = n->n_out,
+                                                     .attrs = n->attrs,
+                                                     .n_attrs = n->n_attrs};
+    }
+    return out->cells != NULL;
 }
 
 /* All symbols: the given sizes, and placeholders for the others. */
@@ -206,11 +236,14 @@ static assay_status dims_fill(assay_env *env, const assay_model *model, const as
     return ASSAY_OK;
 }
 
+/* A composed operator is one of the formats' own: files keep it. */
+static bool is_foreign(const as_op *op) { return op->expand && !op->composed; }
+
 bool as_model_has_composites(const assay_model *model)
 {
     bool has = false;
     for (int i = 0; i < model->n_nodes; i++)
-        has |= model->nodes[i].op->expand != NULL;
+        has |= is_foreign(model->nodes[i].op);
     return has;
 }
 
@@ -237,11 +270,18 @@ assay_status as_model_expand(assay_env *env, const assay_model *model, const as_
     as_maker_name(e.m, model->own_name);
     values_copy(&e, model, &g, dims, n_dims, ids);
     for (int i = 0; i < model->n_nodes && !as_maker_failed(e.m); i++)
-        (model->nodes[i].op->expand ? composite_write : node_copy)(&e, model, &g, &model->nodes[i], ids);
+        (is_foreign(model->nodes[i].op) ? composite_write : node_copy)(&e, model, &g, &model->nodes[i], ids);
     for (int i = 0; i < model->n_outputs && !as_maker_failed(e.m); i++)
         as_maker_output(e.m, ids[model->outputs[i]]);
     as_maker_prune(e.m); /* for example a state that nothing reads */
-    status = as_maker_finish(e.m, out);
+    assay_model *made;
+    AS_TRY_OR(done, as_maker_finish(e.m, &made));
+    if (!cells_note(model, made)) {
+        assay_model_free(made);
+        status = as_fail(env, ASSAY_NO_MEMORY, "model: %s: not enough memory for the names of its composites", model->name);
+        goto done;
+    }
+    *out = made;
 done:
     free(e.infos);
     as_arena_drop(&arena);

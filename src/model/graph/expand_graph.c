@@ -1,9 +1,12 @@
-/* expand_graph.c - replaces the composites of a bound graph by primitives, for plans that fuse nothing. */
+/* expand_graph.c - replaces the composites of a bound graph by primitives: those that are defined that way always, the others for
+ * plans that fuse nothing. */
 #include <ctype.h>
 #include <string.h>
 
 #include "model/graph/bind.h"
 #include "model/graph/maker.h"
+
+enum { MAX_ROUNDS = 4 };
 
 /* The builder that expansion rules see; `base` comes first, so that a pointer to it is a pointer to this. */
 typedef struct writer {
@@ -14,7 +17,11 @@ typedef struct writer {
     assay_status failure; /* the first failure; its message is in the env */
 } writer;
 
-static const as_tensor_info *info(as_builder *base, int value) { return &((writer *)base)->b->g->values[value].info; }
+static const as_tensor_info *info(as_builder *base, int value)
+{
+    static const as_tensor_info nothing = {0};
+    return value < 0 ? &nothing : &((writer *)base)->b->g->values[value].info;
+}
 
 static int failed(writer *w, assay_status status)
 {
@@ -68,7 +75,13 @@ static const as_attr *attrs_copy(writer *w, const as_attr *attrs, int n)
     for (int i = 0; ok && i < n; i++) {
         as_attr *a = &copies[i];
         *a = attrs[i];
-        ok = (a->name = as_arena_text(arena, attrs[i].name)) != NULL && a->kind != AS_ATTR_TENSOR && a->kind != AS_ATTR_TEXTS;
+        ok = (a->name = as_arena_text(arena, attrs[i].name)) != NULL && a->kind != AS_ATTR_TENSOR;
+        if (ok && a->kind == AS_ATTR_TEXTS && a->n) {
+            const char **texts = AS_TAKE(arena, const char *, a->n);
+            ok = (a->texts = texts) != NULL;
+            for (size_t k = 0; ok && k < a->n; k++)
+                ok = (texts[k] = as_arena_text(arena, attrs[i].texts[k])) != NULL;
+        }
         if (ok && a->kind == AS_ATTR_TEXT)
             ok = (a->text = as_arena_text(arena, attrs[i].text)) != NULL;
         if (ok && a->kind == AS_ATTR_INTS && a->n) {
@@ -133,6 +146,7 @@ static assay_status composite_write(as_binder *b, const as_bound_node *from)
 {
     writer w = {.base = {.node = node, .constant = constant, .info = info, .env = b->env}, .b = b, .around = from->ctx.name};
     int    out[AS_MAX_OUT], before = b->g->n_nodes;
+    b->place = from->ctx.place;
     b->module = from->ctx.module && *from->ctx.module ? from->ctx.module : from->ctx.name;
     assay_status status = from->ctx.op->expand(&w.base, &from->ctx, from->in, out);
     if (status == ASSAY_UNSUPPORTED && b->g->n_nodes == before && w.failure == ASSAY_OK)
@@ -148,14 +162,21 @@ static assay_status composite_write(as_binder *b, const as_bound_node *from)
     return ASSAY_OK;
 }
 
-assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t seed, as_graph *g)
+static bool is_written_out(const as_bound_node *node, bool all)
+{
+    return !node->dead && node->ctx.op->expand && (all || node->ctx.op->composed);
+}
+
+/* One round; *any says whether there was a composite. */
+static assay_status round_expand(assay_env *env, const assay_model *model, uint64_t seed, bool all, as_graph *g, bool *found)
 {
     as_bound_node *old = g->nodes;
     int            n_old = g->n_nodes;
     bool           any = false;
     as_binder      b = {.env = env, .model = model, .g = g, .seed = seed};
     for (int i = 0; i < n_old; i++)
-        any |= !old[i].dead && old[i].ctx.op->expand;
+        any |= is_written_out(&old[i], all);
+    *found = any;
     if (!any)
         return ASSAY_OK;
     b.is_output = AS_TAKE(g->arena, bool, model->n_values);
@@ -167,6 +188,15 @@ assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t 
     g->nodes = NULL;
     g->n_nodes = g->cap_nodes = 0;
     for (int i = 0; i < n_old; i++)
-        AS_TRY(!old[i].dead && old[i].ctx.op->expand ? composite_write(&b, &old[i]) : node_keep(&b, &old[i]));
+        AS_TRY(is_written_out(&old[i], all) ? composite_write(&b, &old[i]) : node_keep(&b, &old[i]));
+    return ASSAY_OK;
+}
+
+/* A part may be composed itself: SwiGLU of a Swish. */
+assay_status as_graph_expand(assay_env *env, const assay_model *model, uint64_t seed, bool all, as_graph *g)
+{
+    bool any = true;
+    for (int round = 0; any && round < MAX_ROUNDS; round++)
+        AS_TRY(round_expand(env, model, seed, all && round == 0, g, &any));
     return ASSAY_OK;
 }

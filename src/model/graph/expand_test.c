@@ -96,7 +96,7 @@ static void same_bound(const char *spec, int64_t steps)
     test_run       want, got;
     run(env, model, dims, 2, &want);
     run(env, model, dims, 2, &got);
-    expect_ok(env, as_graph_expand(env, model, 1, &got.graph));
+    expect_ok(env, as_graph_expand(env, model, 1, true, &got.graph));
     expect(got.graph.n_nodes > want.graph.n_nodes + (int)steps);
     for (int i = 0; i < got.graph.n_nodes; i++) {
         const as_bound_node *n = &got.graph.nodes[i];
@@ -130,7 +130,7 @@ Test(expand, a_bound_composite_too_long_to_write_out_stays)
     as_arena       arena = {0};
     as_graph       g;
     expect_ok(env, as_graph_bind(env, model, dims, 2, NULL, 0, 1, &arena, &g));
-    expect_ok(env, as_graph_expand(env, model, 1, &g));
+    expect_ok(env, as_graph_expand(env, model, 1, true, &g));
     expect_eq(g.n_nodes, 1);
     expect_str(g.nodes[0].ctx.op->name, "assay.CfC");
     as_arena_drop(&arena);

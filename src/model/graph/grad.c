@@ -13,6 +13,7 @@ typedef struct grad {
     int             n_infos, cap_infos;
     const char     *around; /* the forward node whose rule is running, for names */
     int             n_around;
+    const char     *loss; /* the only output to start from; NULL: all that are floats */
 } grad;
 
 static bool info_add(grad *b, int value, const as_tensor_info *info)
@@ -123,12 +124,40 @@ static void values_copy(grad *b, const as_graph *g, state *values)
     }
 }
 
-static void nodes_copy(grad *b, const as_graph *g, state *values)
+/* A forward node as its gradient rule sees it: with the outputs that only the rule reads. */
+typedef struct forward {
+    as_node_ctx ctx;
+    int        *out; /* ids in the maker */
+} forward;
+
+/* Its outputs, those included that only its gradient reads. */
+static bool forward_of(grad *b, const as_bound_node *n, bool wanted, as_arena *arena, forward *f)
+{
+    int n_more = wanted && n->ctx.op->grad && n->ctx.op->grad_outs ? n->ctx.op->grad_outs(&n->ctx) : 0;
+    f->ctx = n->ctx;
+    f->ctx.n_out = n_more > n->ctx.n_out ? n_more : n->ctx.n_out;
+    f->out = AS_TAKE(arena, int, f->ctx.n_out);
+    as_tensor_info *infos = AS_TAKE(arena, as_tensor_info, AS_MAX_OUT);
+    if (!f->out || !infos) {
+        as_maker_fail_as(b->m, ASSAY_NO_MEMORY, "not enough memory for the outputs of node '%s'", n->ctx.name);
+        return false;
+    }
+    if (f->ctx.n_out == n->ctx.n_out)
+        return true;
+    f->ctx.out = infos;
+    assay_status status = as_op_infer(b->base.env, &f->ctx, infos);
+    if (status != ASSAY_OK)
+        as_maker_fail_as(b->m, status, "the gradient of node '%s': %s", n->ctx.name, assay_message(b->base.env));
+    return status == ASSAY_OK;
+}
+
+static void nodes_copy(grad *b, const as_graph *g, state *values, as_arena *arena, forward *forwards)
 {
     for (int i = 0; i < g->n_nodes && !as_maker_failed(b->m); i++) {
         const as_bound_node *n = &g->nodes[i];
-        int                  in[AS_MAX_IN], out[AS_MAX_OUT];
-        const char          *names[AS_MAX_OUT];
+        forward             *f = &forwards[i];
+        int                  in[AS_MAX_IN];
+        const char          *names[AS_MAX_OUT] = {0};
         bool                 wanted = false;
         if (n->dead)
             continue; /* folded: its results are constants */
@@ -139,13 +168,16 @@ static void nodes_copy(grad *b, const as_graph *g, state *values)
         for (int k = 0; k < n->ctx.n_out; k++)
             names[k] = g->values[n->out[k]].name;
         as_maker_module(b->m, n->ctx.module ? n->ctx.module : "");
-        if (as_maker_node(b->m, n->ctx.op->name, n->ctx.name, in, n->ctx.n_in, n->ctx.attrs, n->ctx.n_attrs, out, n->ctx.n_out,
-                          names) < 0)
+        as_maker_place(b->m, &(as_train_place){n->ctx.place.pass ? n->ctx.place.pass : AS_PASS_FORWARD,
+                                               n->ctx.place.layer ? n->ctx.place.layer : n->ctx.name, n->ctx.place.stream});
+        if (!forward_of(b, n, wanted, arena, f) || as_maker_node(b->m, n->ctx.op->name, n->ctx.name, in, n->ctx.n_in, n->ctx.attrs,
+                                                                 n->ctx.n_attrs, f->out, f->ctx.n_out, names) < 0)
             return;
+        for (int k = 0; k < f->ctx.n_out; k++)
+            info_add(b, f->out[k], &f->ctx.out[k]);
         for (int k = 0; k < n->ctx.n_out; k++) {
-            values[n->out[k]].id = out[k];
-            values[n->out[k]].wanted = wanted && as_dtype_is_float(n->ctx.out[k].dtype);
-            info_add(b, out[k], &n->ctx.out[k]);
+            values[n->out[k]].id = f->out[k];
+            values[n->out[k]].wanted |= wanted && as_dtype_is_float(n->ctx.out[k].dtype);
         }
     }
 }
@@ -159,7 +191,7 @@ static void outputs_seed(grad *b, const as_graph *g, state *values)
         const as_bound_value *v = &g->values[g->outputs[i]];
         char                  name[AS_MAX_NAME_BYTES + 8];
         as_dims               dims;
-        if (!as_dtype_is_float(v->info.dtype))
+        if (!as_dtype_is_float(v->info.dtype) || (b->loss && strcmp(b->loss, v->name)))
             continue;
         has_float = true;
         snprintf(name, sizeof name, "d:%s", v->name);
@@ -184,13 +216,12 @@ static void gradient_add(grad *b, const as_bound_value *v, state *value, int d)
         value->d = value->d < 0 ? d : as_b2(&b->base, "Add", value->d, d);
 }
 
-static void node_back(grad *b, const as_graph *g, const as_bound_node *n, state *values)
+static void node_back(grad *b, const as_graph *g, const as_bound_node *n, const forward *f, state *values)
 {
-    int  in[AS_MAX_IN], out[AS_MAX_OUT], d_out[AS_MAX_OUT], d_in[AS_MAX_IN];
+    int  in[AS_MAX_IN], d_out[AS_MAX_OUT], d_in[AS_MAX_IN];
     bool has_d = false, wanted = false;
-    for (int k = 0; k < n->ctx.n_out; k++) {
-        out[k] = values[n->out[k]].id;
-        d_out[k] = values[n->out[k]].d;
+    for (int k = 0; k < f->ctx.n_out; k++) {
+        d_out[k] = k < n->ctx.n_out ? values[n->out[k]].d : -1;
         has_d |= d_out[k] >= 0;
     }
     for (int k = 0; k < AS_MAX_IN; k++)
@@ -204,12 +235,14 @@ static void node_back(grad *b, const as_graph *g, const as_bound_node *n, state 
         return;
     b->around = n->ctx.name;
     as_maker_module(b->m, n->ctx.module ? n->ctx.module : "");
+    as_maker_place(b->m, &(as_train_place){.pass = n->ctx.place.pass == AS_PASS_LOSS ? AS_PASS_LOSS : AS_PASS_BACKWARD,
+                                           .layer = n->ctx.place.layer ? n->ctx.place.layer : n->ctx.name});
     b->n_around = 0;
     if (!n->ctx.op->grad) {
         as_maker_fail_as(b->m, ASSAY_UNSUPPORTED, "node '%s': the operator %s has no gradient", n->ctx.name, n->ctx.op->name);
         return;
     }
-    assay_status status = n->ctx.op->grad(&b->base, &n->ctx, in, out, d_out, d_in);
+    assay_status status = n->ctx.op->grad(&b->base, &f->ctx, in, f->out, d_out, d_in);
     if (status != ASSAY_OK) /* has no effect when the builder has failed before */
         as_maker_fail_as(b->m, status, "the gradient of node '%s': %s", n->ctx.name, assay_message(b->base.env));
     for (int k = 0; k < n->ctx.n_in && !as_maker_failed(b->m); k++)
@@ -240,6 +273,7 @@ static void output_name(grad *b, const as_bound_value *v, int d)
     const as_value *value = as_maker_value(b->m, d);
     b->around = v->name;
     b->n_around = 0;
+    as_maker_place(b->m, &(as_train_place){.pass = AS_PASS_BACKWARD});
     /* If the gradient is an input d:y itself, or the gradient of two values, a copy gets the name. */
     if (value->role != AS_ROLE_COMPUTED || as_maker_is_output(b->m, d)) {
         as_attr allow = AS_ATTR_I("allowzero", 1);
@@ -252,37 +286,38 @@ static void output_name(grad *b, const as_bound_value *v, int d)
         as_maker_output(b->m, d);
 }
 
-static assay_status wanted_find(assay_env *env, const assay_model *model, const char *name, int *out)
+static assay_status wanted_find(assay_env *env, const assay_model *model, const char *name, bool or_computed, int *out)
 {
     int id = as_model_value_find(model, name);
-    if (id < 0 || (model->values[id].role != AS_ROLE_INPUT && model->values[id].role != AS_ROLE_PARAM))
+    if (id < 0 || (model->values[id].role != AS_ROLE_INPUT && model->values[id].role != AS_ROLE_PARAM && !or_computed))
         return as_fail(env, ASSAY_NOT_FOUND, "gradient: model %s has no input or parameter '%s'", model->name, name);
-    if (!as_dtype_is_float(model->values[id].dtype))
+    if (model->values[id].role != AS_ROLE_COMPUTED && !as_dtype_is_float(model->values[id].dtype))
         return as_fail(env, ASSAY_BAD_INPUT, "gradient: '%s' of model %s is %s, and only floats have a gradient", name, model->name,
                        as_dtype_name(model->values[id].dtype));
     *out = id;
     return ASSAY_OK;
 }
 
-assay_status as_model_grad(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, const char *const *wrt,
-                           int n_wrt, assay_model **out)
+static assay_status differentiate(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims,
+                                  const char *loss, const char *const *wrt, int n_wrt, assay_model **out)
 {
     as_arena     arena = {0};
     as_graph     g;
-    grad         b = {.base = {.node = node, .constant = constant, .info = info, .env = env}, .around = ""};
+    grad         b = {.base = {.node = node, .constant = constant, .info = info, .env = env}, .around = "", .loss = loss};
     assay_status status = ASSAY_OK;
     if (n_wrt < 1)
         return as_fail(env, ASSAY_BAD_INPUT, "gradient: model %s: no input or parameter is listed", model->name);
     AS_TRY_OR(done, as_graph_bind(env, model, dims, n_dims, NULL, 0, 0, &arena, &g));
-    state *values = AS_TAKE(&arena, state, g.n_values);
-    int   *ids = AS_TAKE(&arena, int, n_wrt);
-    char  *title = as_arena_printf(&arena, "%s:grad", model->name);
-    if (!values || !ids || !title) {
+    state   *values = AS_TAKE(&arena, state, g.n_values);
+    forward *forwards = AS_TAKE(&arena, forward, g.n_nodes);
+    int     *ids = AS_TAKE(&arena, int, n_wrt);
+    char    *title = as_arena_printf(&arena, "%s:%s", model->name, loss ? "train" : "grad");
+    if (!values || !forwards || !ids || !title) {
         status = as_fail(env, ASSAY_NO_MEMORY, "gradient: model %s: not enough memory for %d values", model->name, g.n_values);
         goto done;
     }
     for (int i = 0; i < n_wrt; i++) {
-        AS_TRY_OR(done, wanted_find(env, model, wrt[i], &ids[i]));
+        AS_TRY_OR(done, wanted_find(env, model, wrt[i], loss != NULL, &ids[i]));
         if (values[ids[i]].wanted) {
             status = as_fail(env, ASSAY_BAD_INPUT, "gradient: model %s: '%s' is listed twice", model->name, wrt[i]);
             goto done;
@@ -292,11 +327,13 @@ assay_status as_model_grad(assay_env *env, const assay_model *model, const as_bi
     AS_TRY_OR(done, as_maker_new(env, title, 0, &b.m));
     as_maker_prune(b.m); /* rules give the gradients of all inputs; unwanted ones are removed here and cost nothing */
     values_copy(&b, &g, values);
-    nodes_copy(&b, &g, values);
+    nodes_copy(&b, &g, values, &arena, forwards);
     outputs_seed(&b, &g, values);
+    for (int i = 0; i < g.n_outputs && loss && !as_maker_failed(b.m); i++)
+        as_maker_output(b.m, values[g.outputs[i]].id);
     for (int i = g.n_nodes - 1; i >= 0 && !as_maker_failed(b.m); i--)
         if (!g.nodes[i].dead)
-            node_back(&b, &g, &g.nodes[i], values);
+            node_back(&b, &g, &g.nodes[i], &forwards[i], values);
     for (int i = 0; i < n_wrt && !as_maker_failed(b.m); i++)
         output_name(&b, &g.values[ids[i]], values[ids[i]].d);
     status = as_maker_finish(b.m, out);
@@ -304,4 +341,16 @@ done:
     free(b.infos);
     as_arena_drop(&arena);
     return status;
+}
+
+assay_status as_model_grad(assay_env *env, const assay_model *model, const as_binding_dim *dims, int n_dims, const char *const *wrt,
+                           int n_wrt, assay_model **out)
+{
+    return differentiate(env, model, dims, n_dims, NULL, wrt, n_wrt, out);
+}
+
+assay_status as_model_backward(assay_env *env, const assay_model *model, const char *loss, const char *const *wrt, int n_wrt,
+                               assay_model **out)
+{
+    return differentiate(env, model, NULL, 0, loss, wrt, n_wrt, out);
 }

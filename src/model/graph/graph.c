@@ -72,8 +72,9 @@ static assay_status shape_bind(assay_env *env, const assay_model *model, const a
             k++;
         if (k == n_dims)
             return as_fail(env, ASSAY_BAD_INPUT,
-                           "model: %s: input '%s' has the dimension '%s' (axis %d), which is not bound to a size", model->name,
-                           value->name, dim->symbol, i);
+                           "model: %s: input '%s' has the dimension '%s' (axis %d), which is not bound to a size; give one, as in "
+                           "--dim %s=8",
+                           model->name, value->name, dim->symbol, i, dim->symbol);
         shape.dim[i] = dims[k].size;
     }
     if (!as_shape_ok(&shape, value->dtype))
@@ -115,7 +116,7 @@ static assay_status known_bind(assay_env *env, const assay_model *model, const a
         return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s has %s, the model needs %s", model->name, known->name,
                        known->source, as_shape_show(&known->view.shape, (char[192]){0}, 192),
                        as_shape_show(shape, (char[192]){0}, 192));
-    if (known->view.dtype != to->info.dtype && !(as_dtype_is_float(known->view.dtype) && as_dtype_is_float(to->info.dtype)))
+    if (!as_view_fits(&known->view, to->info.dtype))
         return as_fail(env, ASSAY_BAD_INPUT, "model: %s: input '%s': %s has %s, the model needs %s", model->name, known->name,
                        known->source, as_dtype_name(known->view.dtype), as_dtype_name(to->info.dtype));
     if (!needed)

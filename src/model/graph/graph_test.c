@@ -91,8 +91,9 @@ static void expect_bind_fails(const char *text, const as_binding_dim *dims, int 
 
 Test(graph, names_a_symbol_without_a_size)
 {
-    expect_bind_fails(MODEL(X_F64("[\"batch\",\"time\"]"), "", TANH, "\"y\""), &(as_binding_dim){"batch", 2}, 1,
-                      "model: t: input 'x' has the dimension 'time' (axis 1), which is not bound to a size");
+    expect_bind_fails(
+        MODEL(X_F64("[\"batch\",\"time\"]"), "", TANH, "\"y\""), &(as_binding_dim){"batch", 2}, 1,
+        "model: t: input 'x' has the dimension 'time' (axis 1), which is not bound to a size; give one, as in --dim time=8");
 }
 
 Test(graph, lists_its_symbols_when_asked_for_another)

@@ -143,7 +143,7 @@ static bool nodes_name(namer *n)
             continue;
         const entry *e = entry_of(&n->modules, node->module);
         bool         is_main = !e->is_parent && (e->rank ? rank_of(node->op) == e->rank : !e->is_mixed);
-        const char  *op = !strncmp(node->op->name, "assay.", 6) ? node->op->name + 6 : node->op->name;
+        const char  *dot = strrchr(node->op->name, '.'), *op = dot ? dot + 1 : node->op->name; /* without its domain */
         const char  *name = name_take(n, node->module, is_main ? NULL : op);
         if (!name)
             return false;

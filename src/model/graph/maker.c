@@ -25,24 +25,25 @@ typedef struct table {
 } table;
 
 struct as_maker {
-    assay_env   *env;
-    assay_model *model;
-    char        *title;  /* its name in messages: a zoo name, a path */
-    const char  *module; /* of the nodes being added */
-    uint64_t     seed;
-    as_value    *values;
-    bool        *is_output; /* one per value: a list of 400000 outputs must not be searched 400000 times */
-    as_node     *nodes;
-    int          n_values, cap_values, cap_is_output, n_nodes, cap_nodes;
-    int         *inputs, *outputs;
-    int          n_inputs, cap_inputs, n_outputs, cap_outputs;
-    table        value_names, node_names;
-    int          next_made; /* generated names count up and never start again, so hostile names cost nothing */
-    uint64_t     param_bytes, max_param_bytes;
-    uint64_t     taken_bytes, memory_bytes; /* of elements that are not in a file, and the memory available for them */
-    bool         prune;
-    assay_status failure;
-    char         message[1024], place[96];
+    assay_env     *env;
+    assay_model   *model;
+    char          *title;  /* its name in messages: a zoo name, a path */
+    const char    *module; /* of the nodes being added */
+    as_train_place stands; /* of the nodes being added */
+    uint64_t       seed;
+    as_value      *values;
+    bool          *is_output; /* one per value: a list of 400000 outputs must not be searched 400000 times */
+    as_node       *nodes;
+    int            n_values, cap_values, cap_is_output, n_nodes, cap_nodes;
+    int           *inputs, *outputs;
+    int            n_inputs, cap_inputs, n_outputs, cap_outputs;
+    table          value_names, node_names;
+    int            next_made; /* generated names count up and never start again, so hostile names cost nothing */
+    uint64_t       param_bytes, max_param_bytes;
+    uint64_t       taken_bytes, memory_bytes; /* of elements that are not in a file, and the memory available for them */
+    bool           prune;
+    assay_status   failure;
+    char           message[1024], place[96];
 };
 
 /* --- Failing ----------------------------------------------------------------------------------- */
@@ -244,6 +245,16 @@ void as_maker_name(as_maker *m, const char *name)
         m->model->name = m->model->own_name = copy;
     else
         fail_memory(m, "the name");
+}
+
+void as_maker_place(as_maker *m, const as_train_place *place)
+{
+    const char *layer = m->stands.layer;
+    if (!place->layer)
+        layer = NULL;
+    else if ((!layer || strcmp(layer, place->layer)) && !(layer = as_arena_text(&m->model->arena, place->layer)))
+        fail_memory(m, "the name of a layer");
+    m->stands = (as_train_place){place->pass, layer, place->stream};
 }
 
 void as_maker_module(as_maker *m, const char *module)
@@ -708,6 +719,7 @@ static int node_add(as_maker *m, const node_parts *p, int *outs)
     int id = m->n_nodes++;
     m->nodes[id] = (as_node){.name = name,
                              .module = m->module,
+                             .place = m->stands,
                              .op = op,
                              .in = in_copy,
                              .out = out_ids,
@@ -819,6 +831,43 @@ void as_maker_output(as_maker *m, int value)
 /* --- Finishing ---------------------------------------------------------------------------------- */
 
 enum { HINT_WORDS = 1000 }; /* no suggestions for more names than this */
+
+/* --- A whole model ------------------------------------------------------------------------------ */
+
+static int value_include(as_maker *m, const as_value *v)
+{
+    as_shape shape = as_shape_of_dims(&v->dims);
+    switch (v->role) {
+    case AS_ROLE_INPUT: return as_maker_input(m, v->name, v->dtype, &v->dims);
+    case AS_ROLE_PARAM: return as_maker_param(m, v->name, v->dtype, &shape, v->data, false);
+    case AS_ROLE_CONSTANT: return as_maker_constant_borrow(m, v->name, v->dtype, &shape, v->data);
+    case AS_ROLE_COMPUTED: break;
+    }
+    return -1;
+}
+
+void as_maker_include(as_maker *m, const assay_model *model, int *ids)
+{
+    for (int i = 0; i < model->n_values && m->failure == ASSAY_OK; i++)
+        ids[i] = value_include(m, &model->values[i]);
+    for (int i = 0; i < model->n_nodes && m->failure == ASSAY_OK; i++) {
+        const as_node *n = &model->nodes[i];
+        int            in[AS_MAX_IN], out[AS_MAX_OUT];
+        const char    *names[AS_MAX_OUT];
+        for (int k = 0; k < n->n_in; k++)
+            in[k] = n->in[k] < 0 ? -1 : ids[n->in[k]];
+        for (int k = 0; k < n->n_out; k++)
+            names[k] = model->values[n->out[k]].name;
+        as_maker_module(m, n->module ? n->module : "");
+        as_maker_place(m, &n->place);
+        if (as_maker_node(m, n->op->name, n->name, in, n->n_in, n->attrs, n->n_attrs, out, n->n_out, names) < 0)
+            return;
+        for (int k = 0; k < n->n_out; k++)
+            ids[n->out[k]] = out[k];
+    }
+    as_maker_module(m, "");
+    as_maker_place(m, &(as_train_place){0});
+}
 
 static void fail_undefined(as_maker *m, const char *reader, int value)
 {

@@ -9,7 +9,6 @@
 #define AS_MAX_PARAM_BYTES (UINT64_C(16) << 30)
 #define AS_MAX_NAME_BYTES  512
 
-bool as_maker_failed(const as_maker *m);
 /* The seed given to as_maker_new(), for values that are not drawn by as_maker_param_random(). */
 uint64_t as_maker_seed(const as_maker *m);
 /* For calls that leave a message; as_maker_fail_as(m, status, "%s", assay_message(as_maker_env(m))) passes it on. */
@@ -18,15 +17,11 @@ assay_env *as_maker_env(as_maker *m);
 void as_maker_fail_as(as_maker *m, assay_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The place of a reader, "nodes[3]": part of every message until the next call.  "": none. */
 void as_maker_at(as_maker *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Nodes added from now on belong to this module (as_node.module), until the next call; copied.  "": to none. */
-void as_maker_module(as_maker *m, const char *module);
 /* The model's own name; messages still use the one given to as_maker_new(). */
 void as_maker_name(as_maker *m, const char *name);
 void as_maker_param_limit(as_maker *m, uint64_t max_bytes);
 /* The memory that all elements outside files may take together; by default the machine's memory.  0: no limit. */
 void as_maker_memory_limit(as_maker *m, uint64_t memory_bytes);
-/* Nodes that no output depends on are left out by as_maker_finish(), with their values and constants. */
-void as_maker_prune(as_maker *m);
 
 /* NULL: unknown name; the maker has failed with the nearest name. */
 const as_op *as_maker_op(as_maker *m, const char *name);
@@ -66,9 +61,6 @@ int as_maker_control(as_maker *m, const as_op *op, const char *name, const int *
 const char *as_hint(char *buf, size_t size, const char *word, const char *const *words, char quote);
 /* The names of all operators, NULL-terminated, in the arena; NULL: no memory. */
 const char *const *as_op_names(as_arena *arena);
-void               as_dims_of_shape(const as_shape *shape, as_dims *out);
-/* Of a value without symbols. */
-as_shape as_shape_of_dims(const as_dims *dims);
 
 /* Names the nodes that have a module after it, each name once: "layer4.1.conv2" for the node that is the module, and with the
  * operator for other nodes of the module, "layer1.0 (Add)".  Nodes without a module keep their names. */

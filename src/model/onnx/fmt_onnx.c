@@ -28,6 +28,8 @@ typedef struct loader {
     external      *files;
     int            n_files;
     int            n_initialisers;
+    as_pb_span    *cells; /* metadata about composites; NULL: not wanted */
+    int            n_cells;
 } loader;
 
 static assay_status refuse(loader *l, assay_status status, const char *what, const char *name, const char *why)
@@ -62,6 +64,21 @@ static assay_status opset_read(loader *l, as_pb_span message)
     return ASSAY_OK;
 }
 
+/* Metadata that is not ours, or that cannot be understood, is ignored. */
+static void metadata_read(loader *l, as_pb_span message)
+{
+    as_pb_span   key = {0}, value = {0};
+    as_pb_reader r = as_pb_read(message);
+    size_t       n = strlen(AS_ONNX_CELL_KEY);
+    for (as_pb_field f; as_pb_next(&r, &f);)
+        if (f.number == 1 && f.wire == AS_PB_BYTES)
+            key = f.bytes;
+        else if (f.number == 2 && f.wire == AS_PB_BYTES)
+            value = f.bytes;
+    if (!r.error && key.n > n && !memcmp(key.data, AS_ONNX_CELL_KEY, n) && l->n_cells < AS_ONNX_MAX_CELLS)
+        l->cells[l->n_cells++] = value;
+}
+
 static assay_status model_read(loader *l, as_pb_span file)
 {
     bool         has_graph = false;
@@ -76,6 +93,8 @@ static assay_status model_read(loader *l, as_pb_span file)
             AS_TRY(opset_read(l, f.bytes));
         else if (f.number == 7 && f.wire == AS_PB_BYTES)
             l->graph = f.bytes, has_graph = true;
+        else if (f.number == 14 && f.wire == AS_PB_BYTES && l->cells)
+            metadata_read(l, f.bytes);
     if (r.error)
         return as_onnx_broken(l->o.env, l->o.path, "the model", &r);
     if (!has_graph)
@@ -96,6 +115,9 @@ typedef struct missing {
     int             n, n_nodes, n_missing;
 } missing;
 
+/* Operators of com.microsoft that are the standard domain's own, under the same name. */
+static const char *const same_elsewhere[] = {"DequantizeLinear", "GatherND", "Gelu", "QuantizeLinear", "Trilu"};
+
 /* The name in our table, or NULL. */
 static const char *op_name(loader *l, const char *domain, const char *op)
 {
@@ -105,9 +127,12 @@ static const char *op_name(loader *l, const char *domain, const char *op)
         const as_op *found = as_op_find(as_onnx_rename(op));
         return found && !strchr(op, '.') ? op : NULL;
     }
-    if (strcmp(domain, "assay"))
+    if (!as_onnx_domain_version(domain))
         return NULL;
-    const char  *full = as_arena_printf(l->o.scratch, "assay.%s", op);
+    for (size_t i = 0; !strcmp(domain, "com.microsoft") && i < AS_COUNT(same_elsewhere); i++)
+        if (!strcmp(op, same_elsewhere[i]))
+            return same_elsewhere[i];
+    const char  *full = as_arena_printf(l->o.scratch, "%s.%s", domain, op);
     const as_op *found = full ? as_op_find(full) : NULL;
     return found ? found->name : NULL;
 }
@@ -385,6 +410,16 @@ static const void *elements(loader *l, const as_onnx_tensor *t)
     return copy;
 }
 
+/* A weight: more than a few floats, or quantised to integers.  Integers of 64 bits are shapes and indices. */
+static bool is_weight(const as_onnx_tensor *t)
+{
+    static const as_dtype integers[] = {AS_I8, AS_U8, AS_I16, AS_U16, AS_I32, AS_I4, AS_U4, AS_I2, AS_U2};
+    bool                  is = as_dtype_is_float(t->dtype);
+    for (size_t i = 0; i < AS_COUNT(integers); i++)
+        is = is || t->dtype == integers[i];
+    return is && as_shape_count(&t->shape) > AS_ONNX_MAX_CONSTANT;
+}
+
 /* An initialiser or the value of a Constant node. */
 static assay_status tensor_add(loader *l, const char *name, as_onnx_tensor *t)
 {
@@ -393,7 +428,7 @@ static assay_status tensor_add(loader *l, const char *name, as_onnx_tensor *t)
     const void *data = elements(l, t);
     if (!data)
         return refuse(l, ASSAY_NO_MEMORY, "tensor", name, "is larger than the memory");
-    if (as_dtype_is_float(t->dtype) && as_shape_count(&t->shape) > AS_ONNX_MAX_CONSTANT)
+    if (is_weight(t))
         as_maker_param(l->o.m, name, t->dtype, &t->shape, data, false);
     else
         as_maker_constant_borrow(l->o.m, name, t->dtype, &t->shape, data);
@@ -815,9 +850,15 @@ static assay_status parse(assay_env *env, const char *path, as_pb_span file, as_
     assay_status status;
     l.o.scratch = &scratch;
     l.root = &l;
+    l.cells = AS_TAKE(&scratch, as_pb_span, AS_ONNX_MAX_CELLS);
     AS_TRY_OR(done, model_read(&l, file));
     AS_TRY_OR(done, supported(&l));
-    status = build(&l, map, out);
+    assay_model *model;
+    AS_TRY_OR(done, build(&l, map, &model));
+    if (l.is_ours && l.n_cells && (status = as_onnx_cells_restore(env, l.cells, l.n_cells, &model)) != ASSAY_OK)
+        assay_model_free(model);
+    else
+        *out = model;
 done:
     as_arena_drop(&scratch);
     return status;

@@ -7,8 +7,9 @@
 /* Operators are read in the forms of these versions of the standard set and converted to those of AS_ONNX_OPSET; above it
  * an operator must be unchanged, which its attribute table decides. */
 enum { AS_ONNX_OPSET_MIN = 1, AS_ONNX_OPSET = 20, AS_ONNX_OPSET_MAX = 28, AS_ONNX_IR = 9 };
-/* A float initialiser up to this many elements is a constant, so that Resize, Clip, Pad and Range know its values while
- * planning; a larger one is a parameter.  Integers and bools are constants whatever their size. */
+/* An initialiser up to this many elements is a constant, so that Resize, Clip, Pad and Range know its values while planning; a
+ * larger one is a parameter, be it of floats or of quantised integers (up to 32 bits).  Integers of 64 bits, which are shapes and
+ * indices, and bools are constants whatever their size. */
 enum { AS_ONNX_MAX_CONSTANT = 64 };
 
 /* TensorProto.DataType from and to ours; AS_NONE and 0 when there is none. */

@@ -283,8 +283,15 @@ static assay_status clip_bounds(as_onnx *o, as_onnx_node *n)
 static assay_status dropout_ratio(as_onnx *o, as_onnx_node *n)
 {
     if (o->version < 10 && n->n_out > 1)
-        return refuse(o, n, "the mask of this form is not supported");
+        n->n_out = 1; /* the mask, which only training reads; what reads it here is told that nothing makes it */
     return float_to_input(o, n, "ratio", 1, AS_F32);
+}
+
+static assay_status dft_axis(as_onnx *o, as_onnx_node *n)
+{
+    int64_t axis;
+    AS_TRY(int_take(o, n, "axis", 1, &axis));
+    return input_set(o, n, 2, ints_constant(o, &axis, 1, 0));
 }
 
 static assay_status batchnorm_inference(as_onnx *o, as_onnx_node *n)
@@ -462,6 +469,7 @@ static const rule rules[] = {
     {"Cast", 6, cast_type},
     {"Clip", 11, clip_bounds},
     {"Concat", 4, concat_axis},
+    {"DFT", 20, dft_axis},
     {"Div", 7, axis_broadcast},
     {"Dropout", 7, inference_only},
     {"Dropout", 12, dropout_ratio},

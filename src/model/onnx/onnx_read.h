@@ -103,6 +103,19 @@ typedef struct as_onnx_module {
 } as_onnx_module;
 void as_onnx_module_find(const as_onnx_clues *c, as_onnx_module *out);
 
+/* --- Cells -------------------------------------------------------------------------------------------- */
+
+/* In our own files, metadata of the model under keys that begin so say which nodes are the primitives of which composite. */
+#define AS_ONNX_CELL_KEY "assay.cell."
+enum { AS_ONNX_MAX_CELLS = 256 };
+void as_onnx_cells_put(as_text *file, const assay_model *model);
+/* Puts the composites back in the place of their primitives, if these are exactly what the composites stand for; otherwise the model
+ * stays as it is.  notes: the values of such metadata. */
+assay_status as_onnx_cells_restore(assay_env *env, const as_pb_span *notes, int n, assay_model **model);
+
+/* The version of another domain whose operators are known under "domain.Name"; 0: none. */
+int as_onnx_domain_version(const char *domain);
+
 as_onnx_type as_onnx_type_of(const as_onnx *o, const char *name);
 
 /* The operator that a node of the standard domain becomes: its own name or the newer one's. */

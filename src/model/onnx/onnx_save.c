@@ -216,7 +216,31 @@ static void attr_put(as_text *node, const as_attr *a)
     message_put(node, 5, &t);
 }
 
-static bool is_ours(const as_op *op) { return !strncmp(op->name, "assay.", 6); }
+/* Operators of other domains have the domain before their name: "ai.onnx.ml.Scaler". */
+static const struct {
+    const char *name;
+    int         version;
+} domains[] = {
+    {"assay", 1}, {"ai.onnx.ml", 5}, {"com.microsoft", 1}, {"ai.onnx.preview", 1}, {"ai.onnx.preview.training", 1},
+};
+
+int as_onnx_domain_version(const char *domain)
+{
+    for (size_t i = 0; i < AS_COUNT(domains); i++)
+        if (!strcmp(domains[i].name, domain))
+            return domains[i].version;
+    return 0;
+}
+
+/* The index of the operator's domain, -1 for the standard one. */
+static int domain_of(const as_op *op)
+{
+    const char *dot = strrchr(op->name, '.');
+    for (size_t i = 0; dot && i < AS_COUNT(domains); i++)
+        if (strlen(domains[i].name) == (size_t)(dot - op->name) && !strncmp(domains[i].name, op->name, (size_t)(dot - op->name)))
+            return (int)i;
+    return -1;
+}
 
 static void node_put(as_text *graph, const assay_model *model, const as_node *node)
 {
@@ -226,11 +250,12 @@ static void node_put(as_text *graph, const assay_model *model, const as_node *no
     for (int i = 0; i < node->n_out; i++)
         as_pb_put_text(&t, 2, node->out[i] < 0 ? "" : model->values[node->out[i]].name);
     as_pb_put_text(&t, 3, node->name);
-    as_pb_put_text(&t, 4, is_ours(node->op) ? node->op->name + 6 : node->op->name);
+    int domain = domain_of(node->op);
+    as_pb_put_text(&t, 4, domain < 0 ? node->op->name : strrchr(node->op->name, '.') + 1);
     for (int i = 0; i < node->n_attrs; i++)
         attr_put(&t, &node->attrs[i]);
-    if (is_ours(node->op))
-        as_pb_put_text(&t, 7, "assay");
+    if (domain >= 0)
+        as_pb_put_text(&t, 7, domains[domain].name);
     if (*node->module) {
         as_text entry = {0};
         as_pb_put_text(&entry, 1, AS_ONNX_MODULE_KEY);
@@ -395,16 +420,19 @@ static void opset_put(as_text *file, const char *domain, int64_t version)
 
 static void file_head(as_text *file, const assay_model *model, uint64_t graph_bytes)
 {
-    bool ours = false;
+    bool used[AS_COUNT(domains)] = {false};
     int  opset = opset_needed(model);
     for (int i = 0; i < model->n_nodes; i++)
-        ours |= is_ours(model->nodes[i].op);
+        if (domain_of(model->nodes[i].op) >= 0)
+            used[domain_of(model->nodes[i].op)] = true;
     as_pb_put_int(file, 1, ir_of_opset(opset));
     as_pb_put_text(file, 2, AS_ONNX_PRODUCER);
     as_pb_put_text(file, 3, ASSAY_VERSION);
+    as_onnx_cells_put(file, model);
     opset_put(file, "", opset);
-    if (ours)
-        opset_put(file, "assay", 1);
+    for (size_t i = 0; i < AS_COUNT(domains); i++)
+        if (used[i])
+            opset_put(file, domains[i].name, domains[i].version);
     as_pb_put_head(file, 7, graph_bytes);
 }
 

@@ -64,6 +64,35 @@ Test(onnx, a_cycle_is_refused)
     refused(&b, 14, ASSAY_BAD_INPUT, "a cycle");
 }
 
+Test(onnx, quantised_weights_count_as_parameters_and_indices_do_not)
+{
+    assay_env   *env = test_env();
+    builder      b = {0};
+    int8_t       weights[65 * 2] = {[129] = -3};
+    int32_t      bias[65] = {7};
+    int64_t      index[65] = {0};
+    assay_model *model;
+    as_text      t = tensor("w", 3, DIMS(65, 2), weights, sizeof weights);
+    sub(&b.graph, 5, &t);
+    t = tensor("bias", 6, DIMS(65), bias, sizeof bias);
+    sub(&b.graph, 5, &t);
+    t = tensor("index", 7, DIMS(65), index, sizeof index);
+    sub(&b.graph, 5, &t);
+    node_put(&b, "Gather", "", "w,index", "u", NULL);
+    node_put(&b, "Gather", "", "bias,index", "v", NULL);
+    OUTPUT(&b, "u");
+    OUTPUT(&b, "v");
+    as_text file = file_of(&b, 14);
+    expect_ok(env, parse(env, &file, &model));
+    expect_eq(model->values[as_model_value_find(model, "w")].role, AS_ROLE_PARAM);
+    expect_eq(model->values[as_model_value_find(model, "index")].role, AS_ROLE_CONSTANT);
+    expect_eq(as_model_param_count(model), 65 * 2 + 65);
+    expect_eq(as_model_param_bytes(model), 65 * 2 + 4 * 65);
+    assay_model_free(model);
+    as_text_drop(&file);
+    assay_env_free(env);
+}
+
 Test(onnx, a_large_float_tensor_is_a_parameter_in_place_and_a_small_one_a_constant)
 {
     assay_env   *env = test_env();
