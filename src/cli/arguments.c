@@ -184,6 +184,14 @@ static assay_status letters_read(as_cli *cli, assay_options *options, const as_v
     return ASSAY_OK;
 }
 
+static const char *bare_of(const as_verb *verb, const char *key)
+{
+    for (const as_verb_text *t = verb->texts; t && t->key; t++)
+        if (!strcmp(t->key, key))
+            return t->bare;
+    return NULL;
+}
+
 /* --key value or --key=value; a flag has no value. */
 static assay_status long_read(as_cli *cli, assay_options *options, const as_verb *verb, words *w)
 {
@@ -196,7 +204,11 @@ static assay_status long_read(as_cli *cli, assay_options *options, const as_verb
         return fail_option(cli->env, verb, def ? def->key : key);
     const char *value = "on";
     snprintf(name, sizeof name, "--%s", key);
-    if (equals || def->type != AS_OPT_FLAG)
+    const char *bare = bare_of(verb, def->key);
+    bool        has_next = w->at + 1 < w->n && strncmp(w->text[w->at + 1], "--", 2);
+    if (!equals && bare && !has_next)
+        value = bare;
+    else if (equals || def->type != AS_OPT_FLAG)
         AS_TRY(value_take(cli->env, w, name, equals ? equals + 1 : NULL, def->value, &value));
     return option_set(cli->env, options, def->key, value);
 }

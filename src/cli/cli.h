@@ -13,7 +13,7 @@
 typedef struct as_cli {
     assay_env           *env;
     const assay_options *options;
-    assay_options       *own_options; /* the same, for --preset alone, which sets what the user did not */
+    assay_options       *own_options; /* the same, for --preset and run files, which set what the user did not */
     const char         **args;        /* what is not an option */
     int                  n_args;
     int                  exit_code; /* of a verb that succeeded and has a verdict: 1, 3 or 4; see main.c */
@@ -39,6 +39,7 @@ typedef enum as_arg_kind {
 /* Where a verb's --help differs from the option table; NULL: the same. */
 typedef struct as_verb_text {
     const char *key, *standard, *value, *help;
+    const char *bare;     /* the value where none is given: `--batch` at the end, or before another option; NULL: one must be */
     const char *suffixes; /* -o FILE means this option when FILE ends with one of these */
 } as_verb_text;
 
@@ -60,6 +61,8 @@ typedef struct as_verb {
     bool                runs_command; /* the first argument is a command: what follows it is the command's own */
     const char *const  *options;      /* AS_OPTIONS("batch", ...); NULL: it takes none */
     const as_verb_text *texts;        /* AS_TEXTS({.key = "budget", .standard = "1s"}, ...); NULL: all as in the table */
+    /* Before the files that the options name are checked; NULL: nothing to do.  A run file sets options here. */
+    assay_status (*prepare)(as_cli *cli);
     assay_status (*run)(as_cli *cli);
 } as_verb;
 

@@ -51,7 +51,8 @@ static assay_status run(as_cli *cli)
 const as_verb as_cmd_compare = {
     .name = "compare",
     .summary = "which of several models, settings, devices or programs is faster",
-    .usage = "A B [...] | MODEL --vary KEY=A,B [...] | bench:WORKLOAD --devices A,B | --bin OLD NEW | --from RUN [RUN]  [options]",
+    .usage =
+        "A B [...] | MODEL --vary KEY=A,B [...] | MODEL --data D --vary optimizer=A,B | bench:WORKLOAD --devices A,B | --bin OLD NEW | --from RUN [RUN]  [options]",
     .details =
         "Candidates take turns in short blocks, in random order, so that whatever the machine does meanwhile happens to all of them.\n"
         "The first is the reference.  The ratio has an interval and a verdict: slower, faster, same (within --margin) or unresolved,\n"
@@ -60,6 +61,8 @@ const as_verb as_cmd_compare = {
         "model.  Of several --vary the first gives the candidates and the others the rows: which wins where.\n"
         "Candidates of different batch size are judged per item.\n"
         "Models are also run layer by layer, outside the timed blocks: which layers made the difference.\n"
+        "With --data D the candidates learn: --vary optimizer=sgd:lr=0.1,adam:lr=1e-3 (or schedule, batch, accumulate, clip, clip-value, precision,\n"
+        "freeze, threads) trains each with --seeds seeds, in turns, and says which ends with the lower loss.  docs/training-runs.md\n"
         "--from RUN (a run JSON, or the number of a stored run) judges a comparison again.  --from RUN RUN sets two profiles side by side,\n"
         "layer by layer; they were measured at different times, so this proves nothing about small differences.\n"
         "Exit codes: 0 whatever the verdict (use assay check as a gate), 2 bad input, 5 could not be measured, or stopped.  docs/comparing.md",
@@ -69,7 +72,7 @@ const as_verb as_cmd_compare = {
     .takes = AS_ARG_MODEL,
     .min_args = 0,
     .max_args = 64,
-    .options = AS_OPTIONS(AS_COMPARE_KEYS, "bin", "from", "progress", AS_REPORT_KEYS, AS_EXPORT_KEYS),
+    .options = AS_OPTIONS(AS_COMPARE_KEYS, AS_LEAGUE_ONLY, "bin", "from", "progress", AS_REPORT_KEYS, AS_EXPORT_KEYS),
     .texts = AS_TEXTS({.key = "budget", .help = "time per comparison"},
                       {.key = "runs", .help = "measure exactly N rounds; with --budget at most N"},
                       {.key = "devices", .help = "cpu, opencl[:N], gpu, null[:OP=TIME,...]: several are compared with each other"},

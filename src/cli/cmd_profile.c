@@ -7,6 +7,7 @@
 #include "cli/screen.h"
 #include "cli/show.h"
 #include "lab/require.h"
+#include "train/train.h"
 
 /* --- Again and again ---------------------------------------------------------------------------------------- */
 
@@ -133,6 +134,7 @@ const as_verb as_cmd_profile = {
     .details =
         "Warms up until the times are steady, measures, and reports.  Every number says whether it was measured, counted, derived,\n"
         "modelled, or why it is unavailable.\n"
+        "--train measures a whole training step: forward, backward and update per layer, samples/s, memory by what it is for.\n"
         "--only and --quick show the keys of profiling guides (docs/profile-keys.md), which are in the JSON of every profile.\n"
         "--require judges them by a requirement profile: exit code 1 when a row fails (docs/requirements.md).",
     .example = "assay profile cnn-small --batch 8 --time 2s --html report.html",
@@ -142,10 +144,11 @@ const as_verb as_cmd_profile = {
     .takes = AS_ARG_MODEL,
     .min_args = 1,
     .max_args = 1,
-    .options = AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile",
-                          "weights-as", "winograd", "reuse", "in-place", "time", "runs", "detail", "sensors", "roofs", "pin",
-                          "trace", "store", "by", "only", "quick", "realtime", "interval", "batches", "preset", "require",
-                          "enable-ne", "track-unified", "track-bandwidth", "counters", AS_REPORT_KEYS, AS_EXPORT_KEYS),
+    .options =
+        AS_OPTIONS("batch", "seq", "dim", "input", "timespans", "weights", "seed", "device", "threads", "compile", "weights-as",
+                   "winograd", "reuse", "in-place", "time", "runs", "detail", "sensors", "roofs", "pin", "trace", "store", "by",
+                   "only", "quick", "realtime", "interval", "batches", "preset", "require", "enable-ne", "track-unified",
+                   "track-bandwidth", "counters", "train", AS_TRAIN_SETUP_KEYS, AS_REPORT_KEYS, AS_EXPORT_KEYS),
     .texts = AS_TEXTS({.key = "compile",
                        .value = "on|off|both",
                        .help = "off runs the model operator by operator; both measures the two in turns, with ratio and verdict"}),

@@ -129,8 +129,9 @@ static void option_print(FILE *file, const as_option_def *def)
 static void group_print(FILE *file, const as_verb *verb, as_option_group group)
 {
     static const char *const names[AS_N_GROUPS] = {
-        [AS_GROUP_SUBJECT] = "What to run", [AS_GROUP_PLAN] = "How to run it", [AS_GROUP_MEASURE] = "Measuring",
-        [AS_GROUP_JUDGE] = "Judging",       [AS_GROUP_STORE] = "What to keep", [AS_GROUP_OUTPUT] = "Output"};
+        [AS_GROUP_SUBJECT] = "What to run", [AS_GROUP_TRAIN] = "How it learns", [AS_GROUP_PLAN] = "How to run it",
+        [AS_GROUP_MEASURE] = "Measuring",   [AS_GROUP_JUDGE] = "Judging",       [AS_GROUP_STORE] = "What to keep",
+        [AS_GROUP_OUTPUT] = "Output"};
     bool any = false;
     for (const char *const *key = verb->options; key && *key; key++) {
         as_option_def def = as_verb_option(verb, *key);

@@ -40,6 +40,8 @@ static assay_status run_verb(as_cli *cli, const as_verb *verb)
     if (cli->n_args > verb->max_args)
         return as_fail(cli->env, ASSAY_BAD_INPUT, "%s has no use for '%s'; its arguments are: %s", verb->name,
                        cli->args[verb->max_args], *verb->usage ? verb->usage : "none");
+    if (verb->prepare)
+        AS_TRY(verb->prepare(cli));
     as_outputs outputs; /* checked first, so that hours of measuring do not end with a file that cannot be written */
     AS_TRY(as_outputs_check(cli, verb, &outputs));
     assay_status status = verb->run(cli);

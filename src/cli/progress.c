@@ -20,13 +20,35 @@ static struct {
     const char           *told[MAX_TOLD]; /* stages that were announced; the texts are constants */
     int                   n_told;
     volatile sig_atomic_t drawn; /* a signal handler may clear the line */
+    volatile sig_atomic_t rows;  /* of a block above the line, 0 .. 9 */
 } line;
 
 void as_progress_clear(void)
 {
-    static const char clear[] = "\r\033[K";
-    if (line.drawn && write(STDERR_FILENO, clear, sizeof clear - 1) > 0)
-        line.drawn = 0;
+    char up[] = "\r\033[0A\033[J\033[K";
+    up[3] = (char)('0' + line.rows);
+    const char *clear = line.rows ? up : "\r\033[K";
+    if (line.drawn && write(STDERR_FILENO, clear, line.rows ? sizeof up - 1 : 4) > 0)
+        line.drawn = line.rows = 0;
+}
+
+bool as_progress_terminal(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
+}
+
+void as_progress_block(const char *text, int rows)
+{
+    sigset_t all, before;
+    sigfillset(&all); /* a handler that clears half a block would leave the other half */
+    sigprocmask(SIG_BLOCK, &all, &before);
+    as_progress_clear();
+    fputs(text, stderr);
+    fflush(stderr);
+    line.rows = rows < 9 ? rows : 9;
+    line.drawn = 1;
+    sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 static const char *time_text(char *buf, size_t size, double s)
@@ -110,11 +132,10 @@ static void show(void *arg, const assay_stage *s)
 
 void as_cli_progress(as_cli *cli, bool wanted)
 {
-    const char *term = getenv("TERM");
     if (!wanted || cli->quiet)
         return;
     memset(&line, 0, sizeof line);
-    line.terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
+    line.terminal = as_progress_terminal();
     line.began_ns = as_monotonic_ns();
     assay_on_progress(cli->env, show, NULL);
 }

@@ -147,7 +147,7 @@ assay_status as_cli_brief(as_cli *cli, const as_report_options *o, as_brief *b)
 assay_status as_cli_show(as_cli *cli, const as_report_options *o, const assay_facts *facts)
 {
     const assay_facts *one[] = {facts};
-    if (!as_cli_forms_asked(o, true))
+    if (!as_cli_forms_asked(o, true) && !o->text_elsewhere)
         AS_TRY(as_cli_text(cli, o, one, 1));
     AS_TRY(as_cli_forms_write(cli, o, one, 1));
     return o->exports ? facts_export(cli, facts) : ASSAY_OK;

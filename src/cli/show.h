@@ -23,6 +23,7 @@ typedef struct as_report_options {
     bool        text; /* print text in addition to the files */
     const char *by;   /* "module:2"; NULL: layers one by one */
     int         module_depth;
+    bool        text_elsewhere;             /* standard output is taken: no text */
     bool        exports, exports_to_stdout; /* traces in other tools' formats */
 } as_report_options;
 

@@ -7,6 +7,7 @@
 #include "base/stage.h"
 #include "lab/calls.h"
 #include "lab/contest.h"
+#include "lab/league.h"
 #include "lab/noise.h"
 #include "base/command.h"
 
@@ -72,6 +73,8 @@ assay_status assay_compare(assay_env *env, const char *const *what, size_t n, co
     as_store_options         store;
     as_contest              *c;
     char                     expected[160];
+    if (as_options_is_set(options, "data"))
+        return as_league(env, what, n, options, out);
     AS_TRY(as_options_only(env, options, "assay_compare", keys));
     AS_TRY(as_lab_settings_read(env, options, NULL, &s));
     AS_TRY(as_contest_options_read(env, options, &o));

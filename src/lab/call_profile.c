@@ -33,12 +33,19 @@ static void section_narrow(const assay_options *options, as_profile_how *h)
     }
 }
 
+static const char *const train_keys[] = {AS_TRAIN_SETUP_KEYS, NULL};
+
 /* With --compile both the profile is of the compiled plan, and the other takes turns with it afterwards, for as long again. */
 assay_status as_profile_how_read(assay_env *env, const assay_options *options, unsigned sections, bool quick, as_profile_how *h)
 {
     *h = (as_profile_how){.sections = sections, .quick = quick};
     AS_TRY(as_plan_options_read(env, options, &h->plan));
     AS_TRY(as_run_settings_read(env, options, &h->run));
+    AS_TRY(as_train_setup_read(env, options, &h->train));
+    h->trains = as_options_flag(options, "train");
+    for (int i = 0; train_keys[i] && !h->trains; i++)
+        if (as_options_is_set(options, train_keys[i]))
+            return as_fail(env, ASSAY_BAD_INPUT, "profile: --%s is for a training step: add --train", train_keys[i]);
     AS_TRY(as_lab_settings_read(env, options, NULL, &h->lab));
     AS_TRY(as_keep_options_read(env, options, &h->store));
     h->both = h->plan.compile == AS_PLAN_BOTH;
@@ -100,14 +107,40 @@ static void planned_make(assay_env *env, const assay_model *model, const assay_p
     }
 }
 
-static assay_status both_run(assay_env *env, const assay_plan *plan, const as_profile_how *h, assay_trace **out)
+/* What is profiled: a network, or its training step. */
+typedef struct subject {
+    assay_plan     *plan;
+    as_train_graph *train; /* NULL: a network */
+} subject;
+
+static void subject_drop(subject *s)
 {
-    assay_plan     *off = NULL;
+    assay_plan_free(s->plan);
+    as_train_graph_free(s->train);
+}
+
+static assay_status subject_make(assay_env *env, const assay_model *model, const as_profile_how *h, const as_plan_options *options,
+                                 subject *out)
+{
+    *out = (subject){NULL, NULL};
+    if (!h->trains)
+        return as_plan_build(env, model, options, &out->plan);
+    AS_TRY(as_train_plan_new(env, model, &h->train, options, &out->train, &out->plan));
+    assay_status status = as_train_plan_ready(env, out->train, options->seed, out->plan);
+    if (status != ASSAY_OK)
+        subject_drop(out);
+    return status;
+}
+
+static assay_status both_run(assay_env *env, const assay_model *model, const assay_plan *plan, const as_profile_how *h,
+                             assay_trace **out)
+{
+    subject         off;
     as_plan_options other = h->plan;
     other.compile = AS_PLAN_OP_BY_OP;
-    AS_TRY(as_plan_build(env, plan->model, &other, &off));
-    assay_status status = as_lab_compile(env, plan, off, h->run.pin, &h->lab, out);
-    assay_plan_free(off);
+    AS_TRY(subject_make(env, model, h, &other, &off));
+    assay_status status = as_lab_compile(env, plan, off.plan, h->run.pin, &h->lab, out);
+    subject_drop(&off);
     return status;
 }
 
@@ -163,19 +196,27 @@ void as_profile_sections_keep(assay_facts *f, unsigned sections)
 
 static assay_status model_profile(assay_env *env, const assay_model *model, const as_profile_how *h, assay_facts **out)
 {
-    assay_plan  *plan = NULL;
+    subject      s;
     assay_trace *trace = NULL, *trial = NULL;
+    if (h->trains && h->cachegrind)
+        return as_fail(env, ASSAY_BAD_INPUT, "profile: --counters counts runs of a network, not training steps: leave out --train");
     as_stage_begin(env, AS_PHASE_PLAN, "", (double)NAN, 0);
-    AS_TRY(as_plan_build(env, model, &h->plan, &plan));
+    AS_TRY(subject_make(env, model, h, &h->plan, &s));
+    assay_plan     *plan = s.plan;
     as_run_settings run = h->run;
-    planned_make(env, model, plan, h, &run);
+    if (!h->trains)
+        planned_make(env, model, plan, h, &run);
     assay_status measured = as_run_profile(env, plan, &run, h->plan.seed, &trace), status = measured;
-    if (status == ASSAY_OK && plan->winograd)
+    if (trace && s.train && (status == ASSAY_OK || status == ASSAY_CANCELLED)) {
+        assay_status noted = as_train_note(env, s.train, plan, trace);
+        status = noted == ASSAY_OK ? status : noted;
+    }
+    if (status == ASSAY_OK && plan->winograd && !h->trains)
         status = as_run_winograd_note(env, plan, &h->plan, h->plan.seed, trace);
     if (status == ASSAY_OK && h->cachegrind)
         status = as_cachegrind_add(env, model, plan, &h->plan, trace);
     if (status == ASSAY_OK && h->both)
-        measured = status = both_run(env, plan, h, &trial);
+        measured = status = both_run(env, model, plan, h, &trial);
     if (status == ASSAY_CANCELLED && trace && trace->n_runs)
         status = ASSAY_OK; /* what was measured is stored; the status still says incomplete */
     as_trace_state state = trial ? trial->state : AS_TRACE_COMPLETE;
@@ -196,7 +237,7 @@ static assay_status model_profile(assay_env *env, const assay_model *model, cons
     }
     assay_trace_free(trial);
     assay_trace_free(trace);
-    assay_plan_free(plan);
+    subject_drop(&s);
     return status;
 }
 
@@ -457,8 +498,8 @@ static assay_status intervals_run(realtime *r, uint64_t total_ns)
 assay_status assay_profile_realtime(assay_env *env, const assay_model *model, const assay_forward *forward,
                                     const assay_options *options, assay_update update, void *arg)
 {
-    realtime    r = {.env = env, .model = model, .has_function = forward != NULL, .update = update, .arg = arg};
-    assay_plan *plan = NULL;
+    realtime r = {.env = env, .model = model, .has_function = forward != NULL, .update = update, .arg = arg};
+    subject  s = {NULL, NULL};
     AS_TRY(as_profile_how_read(env, options, 0, true, &r.h));
     uint64_t total_ns = r.h.time_is_set ? r.h.run.time_ns : 0;
     if (!model && !forward)
@@ -477,13 +518,13 @@ assay_status assay_profile_realtime(assay_env *env, const assay_model *model, co
     if (forward) {
         status = forward_read(env, model, forward, &r.h, &r.function);
     } else {
-        status = as_plan_build(env, model, &r.h.plan, &plan);
+        status = subject_make(env, model, &r.h, &r.h.plan, &s);
         if (status == ASSAY_OK)
-            status = assay_instance_new(env, plan, &r.instance);
+            status = assay_instance_new(env, s.plan, &r.instance);
     }
     if (status == ASSAY_OK)
         status = intervals_run(&r, total_ns);
     assay_instance_free(r.instance);
-    assay_plan_free(plan);
+    subject_drop(&s);
     return status;
 }

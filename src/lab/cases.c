@@ -170,7 +170,10 @@ static const as_zoo_choice *choice_find(const as_zoo *zoo, const char *key)
 }
 
 /* Options that a line may set besides the keys of its workload. */
-static const char *const line_options[] = {"device", "threads", "compile", "weights-as", "winograd", "batch", "seq", NULL};
+static const char *const line_options[] = {"device", "threads",   "compile", "weights-as", "winograd",  "batch",      "seq",
+                                           "train",  "optimizer", "loss",    "recompute",  "precision", "accumulate", NULL};
+/* Those for training steps; a workload has none. */
+static const char *const train_options[] = {"train", "optimizer", "loss", "recompute", "precision", "accumulate", NULL};
 
 static assay_status key_check(reader *r, const line *l, const char *key)
 {
@@ -179,8 +182,9 @@ static assay_status key_check(reader *r, const line *l, const char *key)
     for (const as_zoo_param *p = l->zoo ? l->zoo->params : NULL; p && p->key && n < MAX_AXES; p++)
         keys[n++] = p->key;
     for (int i = 0; line_options[i]; i++) {
-        bool is_shape = !strcmp(line_options[i], "batch") || !strcmp(line_options[i], "seq");
-        if (!l->zoo || !is_shape) /* a workload takes these as keys or not at all */
+        bool of_model =
+            !strcmp(line_options[i], "batch") || !strcmp(line_options[i], "seq") || words_have(train_options, line_options[i]);
+        if (!l->zoo || !of_model) /* a workload takes these as keys or not at all */
             keys[n++] = line_options[i];
     }
     keys[n] = NULL;
@@ -205,7 +209,8 @@ static assay_status axis_add(reader *r, line *l, const char *key, const char *te
         return no_memory(r);
     AS_TRY(list_split(r, key, text, a->values, &a->n));
     l->n_axes++;
-    return strcmp(key, "device") ? ASSAY_OK : devices_join(r, a->values, &a->n);
+    /* "adamw:lr=1e-3,decay=0.01" contains commas in the same way as a device. */
+    return strcmp(key, "device") && strcmp(key, "optimizer") ? ASSAY_OK : devices_join(r, a->values, &a->n);
 }
 
 /* An option's values become an axis where the line does not set it. */
@@ -328,6 +333,12 @@ const as_option_member as_case_members[] = {AS_MEMBER(as_case_options, TEXT, "su
                                             AS_MEMBER(as_case_options, GIVEN, "compile", compile),
                                             AS_MEMBER(as_case_options, GIVEN, "weights-as", weights_as),
                                             AS_MEMBER(as_case_options, GIVEN, "winograd", winograd),
+                                            AS_MEMBER(as_case_options, BOOL, "train", train),
+                                            AS_MEMBER(as_case_options, GIVEN, "optimizer", optimizer),
+                                            AS_MEMBER(as_case_options, GIVEN, "loss", loss),
+                                            AS_MEMBER(as_case_options, GIVEN, "recompute", recompute),
+                                            AS_MEMBER(as_case_options, GIVEN, "precision", precision),
+                                            AS_MEMBER(as_case_options, GIVEN, "accumulate", accumulate),
                                             AS_MEMBER(as_case_options, TEXTS, "dim", dims),
                                             AS_MEMBER(as_case_options, U64, "seed", seed),
                                             AS_MEMBER(as_case_options, TEXT, "weights", weights),
@@ -350,6 +361,19 @@ static assay_status option_axis(reader *r, line *l, const char *option, const ch
     return note(r, as_arena_printf(&r->out->arena, "%s has no %s: --%s %s does not apply", l->name, key, option, text));
 }
 
+static assay_status train_add(reader *r, line *l)
+{
+    const as_case_options *o = r->options;
+    const char *const      texts[] = {o->train ? "on" : NULL, o->optimizer, o->loss, o->recompute, o->precision, o->accumulate};
+    for (int i = 0; train_options[i]; i++)
+        AS_TRY(axis_default(r, l, train_options[i], texts[i]));
+    for (int i = 1; train_options[i] && !axis_find(l, "train"); i++)
+        if (axis_find(l, train_options[i]))
+            return as_fail(r->env, ASSAY_BAD_INPUT, "%s: %s is for training steps: add train=on, or --train", r->where,
+                           train_options[i]);
+    return ASSAY_OK;
+}
+
 /* The user's options that change what is measured become axes with one value, so that they are part of the name. */
 static assay_status options_add(reader *r, line *l)
 {
@@ -358,6 +382,9 @@ static assay_status options_add(reader *r, line *l)
     if (!l->zoo) { /* a workload takes these as keys, or not at all */
         AS_TRY(axis_default(r, l, "batch", o->batch));
         AS_TRY(axis_default(r, l, "seq", o->seq));
+        AS_TRY(train_add(r, l));
+    } else if (o->train) {
+        return as_fail(r->env, ASSAY_BAD_INPUT, "%s: --train is for models, and %s is a workload", r->where, l->name);
     }
     AS_TRY(axis_default(r, l, "compile", o->compile));
     AS_TRY(axis_default(r, l, "weights-as", o->weights_as));
@@ -518,10 +545,20 @@ static assay_status case_fill(reader *r, const pick *p, as_bench_case *c)
         c->model.weights = o->weights;
         c->plan.dims = o->dims;
     }
-    for (int i = 0; i < p->l->n_axes; i++)
-        if (!p->l->axes[i].of_spec)
-            AS_TRY(as_member_set(r->env, as_plan_members, p->l->axes[i].key, p->l->axes[i].values[p->at[i]], &c->plan));
-    return ASSAY_OK;
+    for (int i = 0; i < p->l->n_axes; i++) {
+        const char *key = p->l->axes[i].key, *value = p->l->axes[i].values[p->at[i]];
+        if (!strcmp(key, "train") && !p->l->zoo) {
+            if (!as_parse_bool(value, &c->trains))
+                return as_fail(r->env, ASSAY_BAD_INPUT, "%s: train=%s must be on or off", r->where, value);
+        } else if (words_have(train_options, key) && !p->l->zoo) {
+            AS_TRY(as_member_set(r->env, as_train_setup_members, key, value, &c->train));
+        } else if (!p->l->axes[i].of_spec) {
+            AS_TRY(as_member_set(r->env, as_plan_members, key, value, &c->plan));
+        }
+    }
+    if (c->trains)
+        c->work = AS_WORK_TRAINING;
+    return c->trains ? as_train_setup_parse(r->env, &c->train) : ASSAY_OK;
 }
 
 static assay_status case_add(reader *r, const pick *p)
@@ -717,6 +754,9 @@ static assay_status suite_read(reader *r, const char *path, const char *text)
 static assay_status suite_load(reader *r, const char *path)
 {
     as_map map;
+    for (const as_suite_file *own = as_suite_files; own->name; own++)
+        if (!strcmp(own->name, path) && access(path, F_OK))
+            return suite_read(r, path, own->text);
     AS_TRY(as_map_open(r->env, "suite", path, MAX_SUITE_BYTES, &map));
     char        *text = memchr(map.data, 0, map.bytes) ? NULL : as_arena_text_n(&r->out->arena, (const char *)map.data, map.bytes);
     assay_status status = text ? suite_read(r, path, text) : as_fail(r->env, ASSAY_BAD_INPUT, "%s: the suite is not text", path);

@@ -10,22 +10,32 @@
 #include "model/model.h"
 #include "trace/trace.h"
 #include "plan/plan.h"
+#include "train/train.h"
 
 enum { AS_BENCH_MAX_CASES = 4096 };
 
+/* A suite that the program carries: --suite training. */
+typedef struct as_suite_file {
+    const char *name, *text;
+} as_suite_file;
+extern const as_suite_file as_suite_files[]; /* ends with a NULL name */
+
 typedef struct as_bench_case {
-    const char      *id;       /* "matmul/512x512/f32/contiguous/cpu/t1": every axis, and so unique */
-    const char      *name;     /* "matmul/512/f32": defaults are left out; also unique among the cases */
-    const char      *family;   /* the id with * for the size: cases of a family differ in size only */
-    const char      *workload; /* "matmul", or the model as it was given */
-    const char      *spec;     /* for assay_model_load(): "matmul:size=512x512,dtype=f32,layout=contiguous" */
-    as_model_options model;    /* how it is loaded and planned */
-    as_plan_options  plan;
-    bool             is_workload; /* of the table below, not a user's model */
-    as_work          work;
-    int64_t          spec_batch; /* a workload's own: "cell:kind=cfc,batch=8"; 0: it has none */
-    int64_t          spec_rows;  /* rows of a workload that do not depend on each other; 0: it has none */
-    size_t rows_begin, rows_end; /* where that number is in the spec: replacing it gives a case with another number of rows */
+    const char        *id;       /* "matmul/512x512/f32/contiguous/cpu/t1": every axis, and so unique */
+    const char        *name;     /* "matmul/512/f32": defaults are left out; also unique among the cases */
+    const char        *family;   /* the id with * for the size: cases of a family differ in size only */
+    const char        *workload; /* "matmul", or the model as it was given */
+    const char        *spec;     /* for assay_model_load(): "matmul:size=512x512,dtype=f32,layout=contiguous" */
+    const assay_model *lent;     /* the model itself, which outlives the case; NULL: the spec is loaded */
+    as_model_options   model;    /* how it is loaded and planned */
+    as_plan_options    plan;
+    bool               trains; /* a whole training step of the model */
+    as_train_setup     train;
+    bool               is_workload; /* of the table below, not a user's model */
+    as_work            work;
+    int64_t            spec_batch; /* a workload's own: "cell:kind=cfc,batch=8"; 0: it has none */
+    int64_t            spec_rows;  /* rows of a workload that do not depend on each other; 0: it has none */
+    size_t rows_begin, rows_end;   /* where that number is in the spec: replacing it gives a case with another number of rows */
 } as_bench_case;
 
 typedef struct as_bench_cases {
@@ -40,6 +50,8 @@ typedef struct as_bench_cases {
 typedef struct as_case_options {
     const char *suite, *sizes, *dtypes, *layout, *devices, *threads;
     const char *batch, *seq, *compile, *weights_as, *winograd;
+    bool        train; /* these are for training steps only: */
+    const char *optimizer, *loss, *recompute, *precision, *accumulate;
     as_texts    dims;
     uint64_t    seed;
     const char *weights;
@@ -65,10 +77,12 @@ double as_bench_case_items(const as_bench_case *c);
 
 /* A case that can be run. */
 typedef struct as_bench_subject {
-    assay_model *model;
-    assay_plan  *plan;
-    char         elsewhere[512]; /* which steps its device refused; "": none */
-    const char  *slow;           /* a step without a kernel, which the reference code runs; NULL: none */
+    assay_model       *own; /* that was loaded for it; NULL: the case lends its model */
+    const assay_model *model;
+    assay_plan        *plan;
+    as_train_graph    *train;          /* of a training step; else NULL */
+    char               elsewhere[512]; /* which steps its device refused; "": none */
+    const char        *slow;           /* a step without a kernel, which the reference code runs; NULL: none */
 } as_bench_subject;
 
 /* UNSUPPORTED where a workload of a type other than f32 would run in reference code: its time would mean nothing. */

@@ -311,6 +311,23 @@ Test(cases, the_default_suite_can_be_measured)
     end(&f);
 }
 
+Test(cases, the_suite_training_is_in_the_program_and_trains)
+{
+    fixture f = begin();
+    set(&f, "suite", "training");
+    expect_ok(f.env, as_bench_cases_read(f.env, NULL, 0, said(&f), &f.cases));
+    expect_eq(f.cases->n_items, 9);
+    for (int i = 0; i < f.cases->n_items; i++) {
+        as_bench_subject s;
+        expect(f.cases->items[i].trains);
+        expect_eq(f.cases->items[i].work, AS_WORK_TRAINING);
+        expect_ok(f.env, as_bench_case_open(f.env, &f.cases->items[i], &s));
+        expect(s.train && !s.slow);
+        as_bench_subject_close(&s);
+    }
+    end(&f);
+}
+
 Test(cases, another_name_gives_the_same_cases)
 {
     for (const as_zoo_alias *a = as_zoo_aliases; a->name; a++) {

@@ -49,7 +49,8 @@ static assay_status axis_add(maker *m, const char *key, const char *list)
         if (!n)
             return as_fail(m->env, ASSAY_BAD_INPUT, "compare: --vary %s=%s: a value is empty", key, list);
         const char *value = as_arena_text_n(&m->c->arena, at, n);
-        bool        joins = value && a->n && !strcmp(key, "device") && strchr(value, '=') && !strchr(value, ':');
+        bool        has_parts = !strcmp(key, "device") || !strcmp(key, "optimizer");
+        bool        joins = value && a->n && has_parts && strchr(value, '=') && !strchr(value, ':');
         if (joins)
             value =
                 as_arena_printf(&m->c->arena, "%s%c%s", a->values[a->n - 1], strchr(a->values[a->n - 1], ':') ? ',' : ':', value);
@@ -89,16 +90,19 @@ static assay_status axes_read(maker *m)
 /* --- One case of a candidate and a row ------------------------------------------------------------------------- */
 
 /* The option that a key of --vary names; NULL: it is a parameter of the model. */
-static const char *option_of(const char *key, bool workload)
+static const char *option_of(const maker *m, const char *key, bool workload)
 {
     static const struct {
         const char *key, *option;
-    } names[] = {{"threads", "threads"},   {"batch", "batch"},           {"seq", "seq"},        {"compile", "compile"},
-                 {"winograd", "winograd"}, {"weights-as", "weights-as"}, {"device", "devices"}, {"size", "sizes"},
-                 {"sizes", "sizes"},       {"dtype", "dtypes"},          {"dtypes", "dtypes"},  {"layout", "layout"}};
-    const size_t of_both = 7; /* the others apply to workloads only; a model may have a parameter of that name */
+    } names[] = {{"threads", "threads"}, {"batch", "batch"},         {"seq", "seq"},
+                 {"compile", "compile"}, {"winograd", "winograd"},   {"weights-as", "weights-as"},
+                 {"device", "devices"},  {"train", "train"},         {"optimizer", "optimizer"},
+                 {"loss", "loss"},       {"recompute", "recompute"}, {"accumulate", "accumulate"},
+                 {"size", "sizes"},      {"sizes", "sizes"},         {"dtype", "dtypes"},
+                 {"dtypes", "dtypes"},   {"layout", "layout"}};
+    const size_t of_both = 12; /* the others apply to workloads only; a model may have a parameter of that name */
     if (!strcmp(key, "precision"))
-        return workload ? "dtypes" : "weights-as";
+        return workload ? "dtypes" : m->user->cases.train ? "precision" : "weights-as";
     for (size_t i = 0; i < (workload ? AS_COUNT(names) : of_both); i++)
         if (!strcmp(key, names[i].key))
             return names[i].option;
@@ -112,7 +116,7 @@ static assay_status keys_check(maker *m, const as_bench_case *c, bool workload)
     assay_model *model = NULL;
     bool         asks = m->user->cases.weights != NULL;
     for (int i = 0; i < m->n_axes; i++)
-        asks = asks || !option_of(m->axes[i].key, workload);
+        asks = asks || !option_of(m, m->axes[i].key, workload);
     if (!asks || c->is_workload) /* those of a workload are known already */
         return ASSAY_OK;
     assay_status status = as_model_load(m->env, c->spec, &c->model, &model);
@@ -131,7 +135,7 @@ static assay_status cases_of(maker *m, const char *arg, bool workload, const int
         o.devices = m->user->device;
     for (int i = 0; i < m->n_axes && status == ASSAY_OK; i++) {
         const axis *a = &m->axes[i];
-        const char *option = option_of(a->key, workload);
+        const char *option = option_of(m, a->key, workload);
         if (option)
             status = as_member_set(m->env, as_case_members, option, a->values[at[i]], &o);
         else

@@ -161,7 +161,7 @@ assay_status as_lab_keep(assay_env *env, const as_store_options *o, const char *
                          .title = title,
                          .fingerprint = print,
                          .commit = commit,
-                         .state = state_of(trials, n),
+                         .state = o->stopped ? as_trace_state_text(AS_TRACE_PARTIAL) : state_of(trials, n),
                          .unix_time = (int64_t)time(NULL),
                          .report = report};
     assay_status  status = keep(env, o, &run, trials, n, id);

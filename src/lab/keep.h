@@ -7,8 +7,9 @@
 #include "store/store.h"
 
 typedef struct as_store_options {
-    const char *url;  /* NULL: the default place */
-    bool        none; /* store nothing */
+    const char *url;     /* NULL: the default place */
+    bool        none;    /* store nothing */
+    bool        stopped; /* the run ended early, whatever its records say: it is stored as partial */
 } as_store_options;
 assay_status as_store_options_read(assay_env *env, const assay_options *options, as_store_options *out);
 /* The same for a call that will store a run: a store that could not take it is refused here, before anything is measured. */

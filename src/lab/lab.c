@@ -276,6 +276,8 @@ static assay_status bench_run(assay_env *env, bench *b, as_sampler_settings *sam
     assay_status status = as_sampler_run(env, b->arms, b->n, sampler, t);
     if (status == ASSAY_OK && !again)
         arms_note(b, t);
+    if (status == ASSAY_OK && !again && b->n == 1 && b->subjects[0].train)
+        status = as_train_note(env, b->subjects[0].train, b->subjects[0].plan, t);
     if (status == ASSAY_OK && b->n > 1 && b->s->layers)
         status = as_arms_detail(env, b->arms, b->n, sampler, t);
     for (int i = 0; i < b->n && status == ASSAY_OK; i++)

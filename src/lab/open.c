@@ -43,8 +43,15 @@ static void elsewhere_write(const assay_plan *plan, char *buf, size_t size)
 
 static assay_status subject_fill(assay_env *env, const as_bench_case *c, as_bench_subject *s)
 {
-    AS_TRY(as_model_load(env, c->spec, &c->model, &s->model));
-    AS_TRY(as_plan_build(env, s->model, &c->plan, &s->plan));
+    if (!c->lent)
+        AS_TRY(as_model_load(env, c->spec, &c->model, &s->own));
+    s->model = c->lent ? c->lent : s->own;
+    if (c->trains) {
+        AS_TRY(as_train_plan_new(env, s->model, &c->train, &c->plan, &s->train, &s->plan));
+        AS_TRY(as_train_plan_ready(env, s->train, c->plan.seed, s->plan));
+    } else {
+        AS_TRY(as_plan_build(env, s->model, &c->plan, &s->plan));
+    }
     elsewhere_write(s->plan, s->elsewhere, sizeof s->elsewhere);
     return kernels_check(env, c, s);
 }
@@ -63,6 +70,7 @@ assay_status as_bench_case_open(assay_env *env, const as_bench_case *c, as_bench
 void as_bench_subject_close(as_bench_subject *s)
 {
     assay_plan_free(s->plan);
-    assay_model_free(s->model);
+    as_train_graph_free(s->train);
+    assay_model_free(s->own);
     *s = (as_bench_subject){0};
 }

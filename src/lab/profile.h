@@ -17,6 +17,8 @@ enum {
 
 typedef struct as_profile_how {
     as_plan_options  plan;
+    bool             trains; /* a whole training step */
+    as_train_setup   train;
     as_run_settings  run;
     as_lab_settings  lab;
     as_store_options store;

@@ -145,6 +145,50 @@ static void notes_add(assay_facts *f, const as_suite *suite)
     }
 }
 
+static double metric_of(const assay_trace *t, const char *prefix, const char *name)
+{
+    size_t n = strlen(prefix);
+    for (size_t i = 0; i < t->n_metrics; i++)
+        if (!strncmp(t->metrics[i].name, prefix, n) && !strcmp(t->metrics[i].name + n, name))
+            return t->metrics[i].value;
+    return (double)NAN;
+}
+
+/* What the memory of training steps is for: a row per case. */
+static void training_add(assay_facts *f, const as_suite *suite)
+{
+    static const char *const columns[] = {"case|case",
+                                          "total|total",
+                                          "weights|weights",
+                                          "states|optimiser state",
+                                          "statistics|statistics",
+                                          "data|data",
+                                          "gradients|gradients",
+                                          "activations|activations",
+                                          "packed|packed",
+                                          "scratch|scratch",
+                                          "gaps|gaps",
+                                          NULL};
+    as_table                *table = NULL;
+    for (size_t i = 0; i < suite->n_trials; i++) {
+        const assay_trace *t = suite->trials[i];
+        as_cell            cells[AS_N_KINDS + 2] = {{.text = t->name}};
+        double             total = 0;
+        if (!isfinite(metric_of(t, AS_METRIC_TRAIN_MEMORY, as_train_kind_text(AS_KIND_WEIGHTS))))
+            continue;
+        for (int k = 0; k < AS_N_KINDS; k++) {
+            double bytes = metric_of(t, AS_METRIC_TRAIN_MEMORY, as_train_kind_text((as_train_kind)k));
+            cells[k + 2].metric = as_metric_counted(bytes > 0 ? (uint64_t)bytes : 0, "byte", "plan");
+            total += bytes > 0 ? bytes : 0;
+        }
+        cells[1].metric = as_metric_counted((uint64_t)total, "byte", "plan");
+        if (!table)
+            table = as_facts_table(f, as_facts_group(f, "bench", "Bench"), "training", "Memory of training steps by what it is for",
+                                   columns);
+        as_facts_row(f, table, cells);
+    }
+}
+
 assay_status as_suite_facts(assay_env *env, as_suite *suite, assay_facts **out)
 {
     as_bench_row *rows = AS_TAKE(&suite->arena, as_bench_row, suite->n_trials);
@@ -154,6 +198,7 @@ assay_status as_suite_facts(assay_env *env, as_suite *suite, assay_facts **out)
     if (!facts)
         return as_fail(env, ASSAY_NO_MEMORY, "bench: not enough memory for the result");
     notes_add(facts, suite);
+    training_add(facts, suite);
     if (facts->status != ASSAY_OK) {
         assay_status status = facts->status;
         assay_facts_free(facts);

@@ -27,6 +27,10 @@ static bool step_write(as_json *w, const assay_plan *plan, int s)
     as_json_key_text(w, "module", step->module ? step->module : "");
     as_json_key_text(w, "op", as_step_op(plan, step));
     as_json_key_text(w, "stage", as_step_stage(plan, s));
+    if (plan->steps[s].place.pass != AS_PASS_NONE) {
+        as_json_key_text(w, "pass", as_train_pass_text(plan->steps[s].place.pass));
+        as_json_key_text(w, "layer", plan->steps[s].place.layer ? plan->steps[s].place.layer : "");
+    }
     as_json_key_i64(w, "segment", step->segment);
     as_json_key_text(w, "device", plan->devices[step->device]->name);
     as_json_key_text(w, "kernel", step->choice.name);
@@ -119,12 +123,20 @@ static void memory_write(as_json *w, const assay_plan *plan)
 
 assay_status as_plan_json(assay_env *env, const assay_plan *plan, FILE *file)
 {
+    return as_plan_json_with(env, plan, NULL, NULL, file);
+}
+
+assay_status as_plan_json_with(assay_env *env, const assay_plan *plan, void (*more)(as_json *w, const void *arg), const void *arg,
+                               FILE *file)
+{
     as_json w;
     bool    ok = true;
     as_json_start(&w, file, true);
     as_json_object(&w);
     head_write(&w, plan);
     memory_write(&w, plan);
+    if (more)
+        more(&w, arg);
     as_json_key(&w, "passes");
     as_json_array(&w);
     for (int i = 0; i < plan->n_passes; i++) {

@@ -85,8 +85,9 @@ Test(truth, says_that_the_null_device_computes_nothing)
 /* A plan with other weights than the model that it is compared with. */
 Test(truth, finds_a_wrong_answer)
 {
-    fixture      f;
-    assay_model *other = NULL, *own;
+    fixture            f;
+    assay_model       *other = NULL;
+    const assay_model *own;
     open_at(&f, "mlp:sizes=6x5x4", "batch", "2");
     expect_ok(f.env, assay_options_set(f.env, f.options, "seed", "99"));
     expect_ok(f.env, assay_model_load(f.env, "mlp:sizes=6x5x4", f.options, &other));

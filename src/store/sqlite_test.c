@@ -247,6 +247,16 @@ Test(store, refuses_what_is_no_database)
     expect_fails(env, as_store_open(env, as_test_path("text.db/x.db"), true, &s), ASSAY_IO, "cannot open");
 }
 
+/* Two processes begin with the same new store: one finds the file that the other has just made. */
+Test(store, is_ready_while_another_process_makes_it)
+{
+    assay_env *env = store_env();
+    if (!as_st_table[0])
+        skip("built without SQLite");
+    expect_ok(env, as_file_write(env, as_test_path("new.db"), "", 0));
+    expect_ok(env, as_store_ready(env, as_test_path("new.db")));
+}
+
 Test(store, refuses_the_database_of_another_program)
 {
     assay_env *env = store_env();

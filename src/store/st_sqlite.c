@@ -258,8 +258,9 @@ static assay_status remove_runs(assay_env *env, void *db, const int64_t *ids, si
 /* The case of a candidate.  In a comparison each candidate is a case of its own, and a profile is not the same case as a bench,
  * because it is measured differently.  The baseline that a check ran again does not count: it is old code, measured today. */
 #define IS_CASE COUNTS " AND a.median_ns IS NOT NULL AND NOT (r.kind = 'check' AND a.place = 0)"
-#define CASE_NAME \
-    "CASE r.kind WHEN 'compare' THEN t.name || ', ' || a.name WHEN 'profile' THEN t.name || ', profile' ELSE t.name END"
+#define CASE_NAME                                                                                          \
+    "CASE WHEN r.kind = 'compare' OR (r.kind = 'tune' AND t.name <> a.name) THEN t.name || ', ' || a.name" \
+    " WHEN r.kind = 'profile' THEN t.name || ', profile' ELSE t.name END"
 #define ARMS " FROM trials t JOIN runs r ON r.id = t.run JOIN arms a ON a.trial = t.id"
 
 static assay_status history(assay_env *env, void *db, const char *name, const char *fingerprint, as_arena *arena, as_past **out,

@@ -102,7 +102,7 @@ assay_status as_store_ready(assay_env *env, const char *url)
     size_t      scheme = standard ? 0 : scheme_length(url);
     AS_TRY(kind_find(env, scheme ? url : "sqlite", scheme ? scheme : strlen("sqlite"), &s.kind));
     AS_TRY(paths_set(env, standard ? STANDARD_PATH : url + (scheme ? scheme + 1 : 0), &s));
-    if (stat(s.path, &st))
+    if (stat(s.path, &st) || (S_ISREG(st.st_mode) && st.st_size == 0)) /* empty: another process may be making it at this moment */
         return standard ? as_folder_check(env, STANDARD_DIR) : as_out_check(env, s.path);
     AS_TRY(as_store_open(env, url, false, &opened));
     as_store_close(opened);

@@ -19,7 +19,7 @@ const char *as_memory_kind_text(as_memory_kind kind)
 
 const char *as_trace_subject_text(as_trace_subject subject)
 {
-    static const char *const names[AS_N_SUBJECTS] = {"network", "session", "program"};
+    static const char *const names[AS_N_SUBJECTS] = {"network", "session", "program", "training"};
     return (unsigned)subject < AS_N_SUBJECTS ? names[subject] : "unknown";
 }
 

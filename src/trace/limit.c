@@ -117,6 +117,7 @@ bool as_limits_read(const assay_trace *t, const char *device, int n_threads, as_
     n_threads = n_threads < 1 ? 1 : n_threads;
     m.fma[0] = rate_find(t, device, "fma.f32", n_threads);
     m.fma[1] = rate_find(t, device, "fma.f64", n_threads);
+    m.fma[2] = rate_find(t, device, "madd.i8", n_threads);
     m.special = rate_find(t, device, "exp.f32", n_threads);
     for (size_t i = 0; i < t->n_roofs; i++) {
         const as_trace_roof *r = &t->roofs[i];
@@ -133,7 +134,7 @@ bool as_limits_read(const assay_trace *t, const char *device, int n_threads, as_
 
 typedef struct work {
     double flops, special, bytes, footprint;
-    bool   is_f64;
+    int    kind; /* which of the rates of multiply-adds */
 } work;
 
 static double lesser(uint64_t defined, uint64_t issued) { return (double)(issued && issued < defined ? issued : defined); }
@@ -144,7 +145,7 @@ static work work_of(const as_trace_step *s)
     work w = {.flops = lesser(s->flops, s->issued_flops),
               .special = (double)s->special,
               .bytes = lesser(s->bytes_read + s->bytes_written, s->issued_bytes),
-              .is_f64 = s->is_f64};
+              .kind = s->is_i8 ? 2 : s->is_f64};
     w.footprint = s->working_set_bytes ? fmin((double)s->working_set_bytes, w.bytes) : w.bytes;
     return w;
 }
@@ -180,7 +181,7 @@ static void stand_on(as_limit *l, const as_trace_roof *r)
 as_limit as_limit_of_step(const as_limits *m, const as_trace_step *s)
 {
     work                 w = work_of(s);
-    const as_limit_rate *fma = &m->fma[w.is_f64];
+    const as_limit_rate *fma = &m->fma[w.kind];
     double               part[AS_LIMIT_LEVELS] = {0};
     int                  outermost;
     double               compute = ns_at(w.flops, fma->rate), special = ns_at(w.special, m->special.rate),
@@ -255,7 +256,7 @@ const char *as_limit_bound(const as_limit *l)
 int as_limit_blame(const as_limits *m, const as_trace_step *s, double ns, const as_trace_roof **out, int max)
 {
     work                 w = work_of(s);
-    const as_limit_rate *fma = &m->fma[w.is_f64];
+    const as_limit_rate *fma = &m->fma[w.kind];
     double               part[AS_LIMIT_LEVELS] = {0};
     int                  outermost, n = 0;
     if (n < max && ns_at(w.flops, fma->rate) > ns)

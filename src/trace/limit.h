@@ -31,7 +31,7 @@ typedef struct as_limit_level {
 
 /* The limits of one device, for a number of threads. */
 typedef struct as_limits {
-    as_limit_rate  fma[2]; /* f32, f64 */
+    as_limit_rate  fma[3]; /* f32, f64, bytes */
     as_limit_rate  special;
     as_limit_level level[AS_LIMIT_LEVELS]; /* the smallest first */
     int            n_levels;

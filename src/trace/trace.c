@@ -199,7 +199,8 @@ int as_trace_add_step(assay_trace *t, const as_trace_step *step)
     as_trace_step s = *step;
     as_arena     *a = &t->arena;
     if (!copy(a, &s.name, "") || !copy(a, &s.op, "") || !copy(a, &s.device, "") || !copy(a, &s.kernel, "") ||
-        !copy(a, &s.why, "") || !copy(a, &s.module, "") || !copy(a, &s.shapes, "") || !copy(a, &s.stage, "body"))
+        !copy(a, &s.why, "") || !copy(a, &s.module, "") || !copy(a, &s.layer, "") || !copy(a, &s.shapes, "") ||
+        !copy(a, &s.stage, "body"))
         return -1;
     s.refused = AS_TAKE(a, as_trace_refusal, step->n_refused);
     if (!s.refused || t->n_steps >= INT32_MAX)

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/env.h"
+#include "base/pass.h"
 
 /* --- Spans: the hot record ------------------------------------------------------------------------ */
 
@@ -171,11 +172,14 @@ typedef struct as_trace_refusal {
 typedef struct as_trace_step {
     const char        *name, *op, *device, *kernel; /* "conv1", "Conv", "cpu", "conv_f32_scalar" */
     const char        *module;                      /* path in the framework's tree of modules, "layer4.1.conv2"; "": not known */
+    as_train_pass      pass;                        /* in a training step */
+    const char        *layer;                       /* of the network, which it serves in a training step; "": not known */
     const char        *why;                         /* why this kernel */
     as_trace_refusal  *refused;
     int                n_refused;
     const char        *shapes; /* "f32[64,784] f32[784,128] -> f32[64,128]" */
     bool               is_f64; /* its first operand is f64, which has another limit */
+    bool               is_i8;  /* its first operand is i8 or u8, which has another limit */
     const char        *stage;  /* "prologue" or "body" */
     int                segment;
     uint64_t           flops, special, bytes_read, bytes_written; /* useful work, by definition */
@@ -303,6 +307,52 @@ typedef struct as_trace_roof {
 /* The peak of the same plan with an option changed, as the planner counted it: and the option, "weights-as=f16"; of "batch" the step is its
  * size. */
 #define AS_METRIC_PLANNED "memory.planned."
+/* Numbers of a training run.  By update: */
+#define AS_TRAINED_LOSS    "train.loss"
+#define AS_TRAINED_RATE    "train.rate" /* as the optimiser's kernel applied it */
+#define AS_TRAINED_NORM    "train.norm" /* of the gradient */
+#define AS_TRAINED_LOSS_Z  "train.loss_z"
+#define AS_TRAINED_NORM_Z  "train.norm_z"
+#define AS_TRAINED_BATCH   "train.batch"
+#define AS_TRAINED_SCALE   "train.loss_scale"
+#define AS_TRAINED_SPEED   "train.samples_per_s"
+#define AS_TRAINED_MEMORY  "train.memory"     /* resident bytes */
+#define AS_TRAINED_EPOCH   "train.epoch_loss" /* at the last update of each epoch */
+#define AS_TRAINED_VAL     "val.loss"
+#define AS_TRAINED_MEASURE "val." /* and the measure's name: accuracy, f1 ...; "train." where there is no validation */
+/* Once, at the end: */
+#define AS_TRAINED_UPDATES    "train.updates"
+#define AS_TRAINED_PLANNED    "train.planned" /* updates of the whole run */
+#define AS_TRAINED_RESUMED    "train.resumed" /* the update that it went on from */
+#define AS_TRAINED_SAMPLES    "train.samples"
+#define AS_TRAINED_PARAMETERS "train.parameters"
+#define AS_TRAINED_SKIPS      "train.skips"
+#define AS_TRAINED_SAVED      "train.checkpoints"
+#define AS_TRAINED_NOT_SAVED  "train.checkpoints_failed"
+#define AS_TRAINED_SPIKES     "train.spikes"
+#define AS_TRAINED_BEST       "train.best_possible" /* loss: of data whose noise is known */
+#define AS_TRAINED_TIME       "train.time."     /* ns, and what of: wall wait step evaluation checkpoint plan; beside them: write */
+#define AS_TRAINED_PHASE      "train.phase."    /* ns of recorded updates: forward backward update; the step is how many */
+#define AS_TRAINED_LOADER     "train.loader."   /* ns: wait full fill; threads; bytes */
+#define AS_TRAINED_BYTES      "train.bytes."    /* memory by kind, as the plan counts it: weights gradients ... */
+#define AS_TRAINED_DRIFT      "train.drift."    /* cpu memory heap, and .slope .lo .hi .growth .since; only where it is known */
+#define AS_TRAINED_CONFUSION  "train.confusion" /* the step is label * classes + answer */
+#define AS_TRAINED_CLASSES    "train.classes"
+#define AS_TRAINED_DIVERGED   "train.stopped_bad" /* 1: a number was not finite, or the loss diverged */
+/* Frames of its spans, by their names: what the loop does, one thing at a time, and what the loader's threads do meanwhile. */
+#define AS_TRAINING_WAITS     "waiting for data"
+#define AS_TRAINING_STEPS     "forward, backward, update"
+#define AS_TRAINING_EVALUATES "evaluation"
+#define AS_TRAINING_SAVES     "checkpoint"
+#define AS_TRAINING_PLANS     "planning"
+#define AS_TRAINING_FILLS     "preparing batches"
+#define AS_TRAINING_FILLS_VAL "preparing batches for evaluation"
+#define AS_TRAINING_FULL      "waiting for room"
+#define AS_TRAINING_WRITES    "writing a checkpoint" /* beside the loop, which lost AS_TRAINING_SAVES */
+/* Of a training step: its memory by what it is for ("train.memory.gradients", bytes; the kind, then "/unshared"), and the elements of the
+ * flat block of parameters that belong to a layer, among which the time of the update is divided. */
+#define AS_METRIC_TRAIN_MEMORY   "train.memory."
+#define AS_METRIC_TRAIN_ELEMENTS "train.elements."
 typedef struct as_trace_metric {
     const char *name, *unit;
     uint64_t    step;
@@ -359,6 +409,7 @@ typedef enum as_trace_subject {
     AS_OF_NETWORK = 0, /* a network that assay ran; several in turns */
     AS_OF_SESSION,     /* the user's own code, by its spans and its memory */
     AS_OF_PROGRAM,     /* any program that was recorded from outside */
+    AS_OF_TRAINING,    /* a network that assay trained: numbers by update, spans of the loop */
     AS_N_SUBJECTS
 } as_trace_subject;
 const char *as_trace_subject_text(as_trace_subject subject); /* "network" */

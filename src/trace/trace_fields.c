@@ -43,6 +43,8 @@ static const char *memory_word(int i) { return as_memory_layout_text((as_memory_
 static const char *subject_word(int i) { return as_trace_subject_text((as_trace_subject)i); }
 static const char *work_word(int i) { return as_work_text((as_work)i); }
 
+static const char *pass_word(int i) { return as_train_pass_text((as_train_pass)i); }
+
 static const char *bound_word(int i)
 {
     static const char *const words[] = {
@@ -59,21 +61,16 @@ const as_field as_clock_fields[] = {
 const as_field as_step_choice_fields[] = {FIELD(as_trace_step, name),   FIELD(as_trace_step, op),  FIELD(as_trace_step, device),
                                           FIELD(as_trace_step, kernel), FIELD(as_trace_step, why), {0}};
 
-const as_field as_step_work_fields[] = {FIELD(as_trace_step, shapes),
-                                        FIELD(as_trace_step, stage),
-                                        FIELD(as_trace_step, segment),
-                                        FIELD(as_trace_step, flops),
-                                        FIELD(as_trace_step, special),
-                                        FIELD(as_trace_step, bytes_read),
-                                        FIELD(as_trace_step, bytes_written),
-                                        FIELD(as_trace_step, issued_flops),
-                                        FIELD(as_trace_step, issued_bytes),
-                                        FIELD(as_trace_step, working_set_bytes),
-                                        YOUNG(as_trace_step, is_f64),
-                                        YOUNG(as_trace_step, module),
-                                        YOUNG(as_trace_step, arm),
-                                        YOUNG(as_trace_step, weight_bytes),
-                                        {0}};
+const as_field as_step_work_fields[] = {
+    FIELD(as_trace_step, shapes),        FIELD(as_trace_step, stage),
+    FIELD(as_trace_step, segment),       FIELD(as_trace_step, flops),
+    FIELD(as_trace_step, special),       FIELD(as_trace_step, bytes_read),
+    FIELD(as_trace_step, bytes_written), FIELD(as_trace_step, issued_flops),
+    FIELD(as_trace_step, issued_bytes),  FIELD(as_trace_step, working_set_bytes),
+    YOUNG(as_trace_step, is_f64),        YOUNG(as_trace_step, is_i8),
+    YOUNG(as_trace_step, module),        WORD(as_trace_step, "pass", pass, true, AS_N_PASSES, pass_word),
+    YOUNG(as_trace_step, layer),         YOUNG(as_trace_step, arm),
+    YOUNG(as_trace_step, weight_bytes),  {0}};
 
 const as_field as_buffer_fields[] = {
     FIELD(as_trace_buffer, name),      FIELD(as_trace_buffer, role),     FIELD(as_trace_buffer, device),

@@ -35,7 +35,10 @@ static assay_trace *small_trace(assay_env *env)
                                                     .n_refused = 2,
                                                     .shapes = "f64[2,3]",
                                                     .is_f64 = true,
+                                                    .is_i8 = true,
                                                     .module = "layer4.1",
+                                                    .pass = AS_PASS_BACKWARD,
+                                                    .layer = "conv1",
                                                     .stage = "body",
                                                     .segment = 0,
                                                     .flops = UINT64_MAX,
@@ -129,8 +132,11 @@ static void expect_same_items(const assay_trace *a, const assay_trace *b)
         expect_str(x->kernel, y->kernel);
         expect_str(x->why, y->why);
         expect_str(x->module, y->module);
+        expect_eq(x->pass, y->pass);
+        expect_str(x->layer, y->layer);
         expect_str(x->shapes, y->shapes);
         expect_eq(x->is_f64, y->is_f64);
+        expect_eq(x->is_i8, y->is_i8);
         expect_str(x->stage, y->stage);
         expect_eq(x->n_refused, y->n_refused);
         for (int j = 0; j < x->n_refused; j++) {

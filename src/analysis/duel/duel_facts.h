@@ -100,6 +100,24 @@ void as_layer_diffs_add(assay_facts *f, const as_duel_row *rows, size_t n);
 assay_status as_facts_of_profiles(assay_env *env, const assay_facts *a, const char *a_name, const assay_facts *b,
                                   const char *b_name, assay_facts **out);
 
+/* --- Two ways to do the same training step: candidates a and b of a trial whose runs were also recorded step by step ------- */
+
+/* What is stored in fewer bytes in candidate b. */
+typedef struct as_layer_saving {
+    const char *layer;
+    uint64_t    bytes;
+    int         n_casts;
+} as_layer_saving;
+
+/* By how much longer, as a share of a's step, b's step should take: the time that a's forward pass takes for what b computes again.  Known
+ * from a alone.  NaN: a was not recorded step by step. */
+double as_training_again_share(assay_facts *f, const assay_trace *t, int a, int b);
+/* A table of the layers of the network, with all passes of each: times, difference, whether b is slower or faster beyond the margin (by the
+ * 95 % interval of each layer), and what b saves.  The greatest difference is first; the last row is the whole step.  If there are no times
+ * by layer, a finding says why. */
+void as_training_layers_add(assay_facts *f, as_fact_group *g, const char *key, const char *label, const assay_trace *t, int a,
+                            int b, double margin, const as_layer_saving *savings, int n_savings);
+
 /* --- Cases that were measured alone: group "bench", one row per case --------------------------------------------------------
  *
  * A case that timed out, failed or was refused has a row that says so instead of numbers. */

@@ -127,7 +127,7 @@ static bool sum_add(matcher *m, sum *s, const as_layer_time *l, size_t n_runs)
 static const char *row_name(matcher *m, const sum *a, const sum *b)
 {
     const sum *s = !b->n_layers || (a->n_layers && a->n_layers <= b->n_layers) ? a : b;
-    if (s->n_layers == 1)
+    if (s->n_layers == 1 || m->sides[0]->named)
         return s->first->name;
     return as_arena_printf(m->arena, "%s and %d more", s->first->n_parts ? s->first->parts[0] : s->first->name, s->n_layers - 1);
 }

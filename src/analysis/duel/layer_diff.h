@@ -27,6 +27,7 @@ struct as_layer_side {
     const char    *source;    /* of the times, for people */
     const char    *why_not;   /* why there are no times; NULL: there are */
     double         per_items; /* how many items the times are for: 1 for the times of a call */
+    bool           named;     /* several layers of a row have one name already */
 };
 
 typedef struct as_layer_row {
@@ -48,6 +49,9 @@ bool as_layer_diff_make(as_arena *arena, const as_layer_side *a, const as_layer_
 /* A side from a candidate of a trial, by its uninterrupted detailed runs; or from the facts of a `profile`, by its table of
  * layers. */
 void as_layer_side_of_arm(assay_facts *f, const assay_trace *t, int arm, bool per_item, as_layer_side *out);
+/* The same of a training step: all steps of both passes that serve a layer of the network are matched by that layer, and have the name of
+ * the step that computes it in the forward pass. */
+void as_layer_side_of_training(assay_facts *f, const assay_trace *t, int arm, as_layer_side *out);
 void as_layer_side_of_facts(assay_facts *f, const assay_facts *run, const char *name, as_layer_side *out);
 
 #endif

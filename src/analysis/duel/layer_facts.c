@@ -70,6 +70,59 @@ static void layers_read(assay_facts *f, const assay_trace *t, int arm, const as_
     out->n_runs = k->n_clean;
 }
 
+/* --- A training step: by the layer that a step serves ---------------------------------------------------------- */
+
+static bool has_part(const as_trace_step *s, const char *node)
+{
+    for (int i = 0; i < s->n_parts; i++)
+        if (!strcmp(s->parts[i], node))
+            return true;
+    return !strcmp(s->name, node);
+}
+
+static bool computes(const as_trace_step *s, int arm)
+{
+    return s->arm == arm && s->pass == AS_PASS_FORWARD && strcmp(s->op, "Pack") != 0 && !as_step_is_prologue(s);
+}
+
+/* The step of the forward pass that computes a layer; NULL: none does. */
+static const as_trace_step *step_of_layer(const assay_trace *t, int arm, const char *layer)
+{
+    for (size_t i = 0; i < t->n_steps; i++)
+        if (computes(&t->steps[i], arm) && has_part(&t->steps[i], layer))
+            return &t->steps[i];
+    return NULL;
+}
+
+/* What it computes and the layer that it serves: the steps of a layer in all passes have one of them in common. */
+static void training_parts(assay_facts *f, const assay_trace *t, const as_trace_step *s, as_layer_time *l)
+{
+    const as_trace_step *of = *s->layer ? step_of_layer(t, s->arm, s->layer) : NULL;
+    const char         **parts = AS_TAKE(&f->arena, const char *, s->n_parts + 2);
+    int                  n = 0;
+    for (int i = 0; parts && computes(s, s->arm) && i < s->n_parts; i++)
+        parts[n++] = s->parts[i];
+    if (parts && computes(s, s->arm) && !s->n_parts)
+        parts[n++] = s->name;
+    if (parts)
+        parts[n++] = *s->layer ? s->layer : as_train_pass_text(s->pass);
+    l->name = of ? of->name : *s->layer ? s->layer : as_train_pass_text(s->pass);
+    l->parts = parts;
+    l->n_parts = n;
+}
+
+void as_layer_side_of_training(assay_facts *f, const assay_trace *t, int arm, as_layer_side *out)
+{
+    int at = 0;
+    as_layer_side_of_arm(f, t, arm, false, out);
+    out->named = true;
+    for (size_t i = 0; i < t->n_steps && at < out->n_layers; i++) {
+        const as_trace_step *s = &t->steps[i];
+        if (s->arm == arm && s->name == out->layers[at].name && !as_step_is_prologue(s))
+            training_parts(f, t, s, &out->layers[at++]);
+    }
+}
+
 void as_layer_side_of_arm(assay_facts *f, const assay_trace *t, int arm, bool per_item, as_layer_side *out)
 {
     *out = (as_layer_side){.name = t->arms[arm].name, .per_items = per_item ? t->arms[arm].items : 1};

@@ -59,7 +59,7 @@ static double accesses_of(const as_trace_step *s, double width, uint64_t batch)
 {
     double bytes = (double)s->bytes_read + (double)s->bytes_written, once = bytes / width;
     double flops = s->issued_flops ? (double)s->issued_flops : (double)s->flops;
-    double elements = width / (s->is_f64 ? 8 : 4);
+    double elements = width / (s->is_f64 ? 8 : s->is_i8 ? 1 : 4);
     return reuses(s) || s->weight_bytes ? fmax(once, flops / 2 / elements * loads_of(s, batch)) : once;
 }
 

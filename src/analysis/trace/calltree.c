@@ -370,7 +370,8 @@ static user_span *spans_sort(as_arena *arena, const assay_trace *t, size_t *n, u
 static const char *lane_name(as_arena *arena, const assay_trace *t, int lane)
 {
     const as_trace_lane *l = &t->lanes[lane];
-    const char          *text = as_arena_printf(arena, "thread %" PRIu32 "%s%s", l->tid, *l->name ? " " : "", l->name);
+    const char *text = l->tid || !*l->name ? as_arena_printf(arena, "thread %" PRIu32 "%s%s", l->tid, *l->name ? " " : "", l->name)
+                                           : as_arena_text(arena, l->name);
     return text ? text : "thread";
 }
 

@@ -273,6 +273,20 @@ Test(limit, doubles_have_a_limit_of_their_own)
     lab_close(&l);
 }
 
+Test(limit, bytes_have_the_limit_of_their_own_products)
+{
+    lab       l = roofs_open(100e9, CLEAN);
+    as_limits m;
+    roof_add(l.trace, "madd.i8.vnni.t1", "op/s", 400e9, 0, CLEAN);
+    expect(as_limits_read(l.trace, "cpu", 1, &m));
+    as_trace_step s = {.shapes = "u8[1]", .flops = 1000000};
+    expect_near(as_limit_of_step(&m, &s).ns, 10000, 1e-6);
+    s.is_i8 = true;
+    expect_near(as_limit_of_step(&m, &s).ns, 2500, 1e-6);
+    expect_str(as_limit_of_step(&m, &s).name, "madd.i8.vnni.t1");
+    lab_close(&l);
+}
+
 Test(limit, the_interval_decides_what_is_above)
 {
     as_limit l = {.ns = 1000, .name = "x", .on_the_spot = true};

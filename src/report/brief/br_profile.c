@@ -198,14 +198,23 @@ static void layers_add(as_brief *b, const assay_facts *f)
     }
 }
 
-/* The share of the run in reference code. */
+/* The share of the run in reference code; how many steps are, where nobody knows their times. */
 static void reference_add(as_brief *b, const assay_facts *f)
 {
     const as_table *steps = as_facts_table_find(f, "layers", "steps");
     double          share = 0;
-    for (int i = 0; steps && i < steps->n_rows; i++)
-        if (!strcmp(as_words_at(steps, i, "kernel"), "any_reference") && as_value_at(steps, i, "share") > 0)
-            share += as_value_at(steps, i, "share");
+    int             n = 0;
+    bool            timed = false;
+    for (int i = 0; steps && i < steps->n_rows; i++) {
+        double part = as_value_at(steps, i, "share");
+        bool   slow = !strcmp(as_words_at(steps, i, "kernel"), "any_reference");
+        n += slow;
+        timed |= part > 0;
+        share += slow && part > 0 ? part : 0;
+    }
+    if (n && !timed)
+        as_brief_text_add(b, as_brief_say(b, "%d of %d steps %s in assay's reference code, not in a fast kernel.", n, steps->n_rows,
+                                          n == 1 ? "is" : "are"));
     if (share >= .01)
         as_brief_text_add(
             b, as_brief_say(b, "%s of the run is in assay's reference code, not in a fast kernel.", as_brief_percent(b, share)));
@@ -250,16 +259,139 @@ static void summary_make(as_brief *b, const assay_facts *f)
                                   isfinite(all[0].of_limit) ? " of its limit" : "");
 }
 
+/* --- A training step --------------------------------------------------------------------------------------------- */
+
+static const char *time_cell(as_brief *b, const as_table *t, int row, const char *column)
+{
+    char   buf[64];
+    double ns = as_value_at(t, row, column);
+    return isfinite(ns) && ns >= 0 ? as_brief_say(b, "%s", as_show(buf, sizeof buf, ns, "ns")) : "-";
+}
+
+static double sum_of(const as_table *t, const int *rows, int n, const char *column)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += as_value_at(t, rows[i], column) > 0 ? as_value_at(t, rows[i], column) : 0;
+    return sum;
+}
+
+/* Rows of the table, slowest first. */
+static int *slowest(as_brief *b, const as_table *t)
+{
+    int *rows = AS_TAKE(&b->arena, int, t->n_rows + 1);
+    b->failed |= !rows;
+    for (int i = 0; rows && i < t->n_rows; i++) {
+        int    at = i;
+        double ns = as_value_at(t, i, "time");
+        for (; at > 0 && ns > as_value_at(t, rows[at - 1], "time"); at--)
+            rows[at] = rows[at - 1];
+        rows[at] = i;
+    }
+    return rows;
+}
+
+static void passes_add(as_brief *b, const assay_facts *f)
+{
+    const as_table *t = as_facts_table_find(f, "training", "passes");
+    const char     *text = "";
+    for (int i = 0; t && i < t->n_rows; i++)
+        if (as_value_at(t, i, "share") >= .01)
+            text = as_brief_say(b, "%s%s%s %s", text, *text ? " · " : "", as_words_at(t, i, "pass"),
+                                as_brief_percent(b, as_value_at(t, i, "share")));
+    const assay_metric *rate = metric_of(f, "training.samples_per_s");
+    if (rate) {
+        char buf[64];
+        as_brief_number_add(b, "Training", NULL, as_brief_say(b, "%s samples/s", as_show(buf, sizeof buf, rate->value, "1")), text);
+    }
+}
+
+static bool training_add(as_brief *b, const assay_facts *f)
+{
+    static const char *const columns[] = {"Layer", "forward", "backward", "again", "update", "share", "of limit", NULL};
+    static const char *const plain[] = {"Layer", "forward", "backward", "update", "share", "of limit", NULL};
+    const as_table          *t = as_facts_table_find(f, "training", "layers");
+    int                     *rows = t && t->n_rows ? slowest(b, t) : NULL;
+    if (!rows || !(as_value_at(t, rows[0], "time") > 0))
+        return false;
+    bool again = false;
+    int  shown = t->n_rows > MAX_LAYERS + 1 ? MAX_LAYERS : t->n_rows;
+    for (int i = 0; i < t->n_rows; i++)
+        again |= as_value_at(t, i, "recompute") > 0;
+    as_brief_table *out = as_brief_table_add(b, again ? columns : plain);
+    out->bars = true;
+    for (int i = 0; i < shown; i++) {
+        int           r = rows[i], c = 1;
+        as_brief_row *row = as_brief_row_add(b, out, as_words_at(t, r, "name"));
+        row->cells[c++] = time_cell(b, t, r, "forward");
+        row->cells[c++] = time_cell(b, t, r, "backward");
+        if (again)
+            row->cells[c++] = time_cell(b, t, r, "recompute");
+        row->cells[c++] = time_cell(b, t, r, "update");
+        row->cells[c++] = as_value_at(t, r, "share") >= 0 ? as_brief_percent(b, as_value_at(t, r, "share")) : "-";
+        row->cells[c++] = as_value_at(t, r, "of_limit") >= 0 ? as_brief_percent(b, as_value_at(t, r, "of_limit")) : "-";
+        double longest = as_value_at(t, rows[0], "time");
+        row->bar = longest > 0 ? as_value_at(t, r, "time") / longest : 0;
+    }
+    if (shown < t->n_rows) {
+        as_brief_row *row = as_brief_row_add(b, out, as_brief_say(b, "%d others", t->n_rows - shown));
+        int           c = 1, n = t->n_rows - shown;
+        char          buf[64];
+        for (int k = 0; k < 4; k++) {
+            static const char *const keys[] = {"forward", "backward", "recompute", "update"};
+            if (k == 2 && !again)
+                continue;
+            row->cells[c++] = as_brief_say(b, "%s", as_show(buf, sizeof buf, sum_of(t, rows + shown, n, keys[k]), "ns"));
+        }
+        row->cells[c++] = as_brief_percent(b, sum_of(t, rows + shown, n, "share"));
+        row->cells[c] = "";
+        row->bar = NAN;
+        row->role = AS_CHART_MUTED;
+    }
+    return true;
+}
+
+/* The memory of a training step by what it is for. */
+static bool training_memory_add(as_brief *b, const assay_facts *f)
+{
+    enum { MAX_KINDS = 16 };
+    const as_table *t = as_facts_table_find(f, "training", "memory");
+    double          values[MAX_KINDS], total = 0;
+    const char     *names[MAX_KINDS], *text = "";
+    char            buf[64];
+    size_t          n = 0;
+    for (int i = 0; t && i < t->n_rows && n < MAX_KINDS; i++) {
+        double bytes = as_value_at(t, i, "bytes");
+        if (!(bytes > 0))
+            continue;
+        values[n] = bytes, names[n++] = as_words_at(t, i, "kind");
+        total += bytes;
+        if (bytes >= .02 * total)
+            text = as_brief_say(b, "%s%s%s %s", text, *text ? ", " : "", as_words_at(t, i, "kind"),
+                                as_show(buf, sizeof buf, bytes, "byte"));
+    }
+    if (!n)
+        return false;
+    as_brief_number_add(b, "Memory", NULL, as_brief_say(b, "%s", as_show(buf, sizeof buf, total, "byte")), text);
+    parts_add(b, "Memory by its use", "byte", values, names, n, NULL);
+    return true;
+}
+
 static void make(as_brief *b, const assay_facts *f)
 {
     const char *name = as_facts_note_find(f, AS_NOTE_NAME), *settings = as_facts_note_find(f, AS_NOTE_SETTINGS);
     b->title = name && *name ? name : b->title;
     b->settings = settings ? settings : "";
+    if (as_facts_table_find(f, "training", "passes"))
+        b->title = as_brief_say(b, "%s, training step", b->title);
     summary_make(b, f);
     latency_add(b, f);
+    passes_add(b, f);
     compute_add(b, f);
-    memory_add(b, f);
-    layers_add(b, f);
+    if (!training_memory_add(b, f))
+        memory_add(b, f);
+    if (b->by_module || !training_add(b, f))
+        layers_add(b, f);
     reference_add(b, f);
     tries_add(b, f);
     checks_add(b, f);
