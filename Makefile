@@ -6,8 +6,10 @@
 #   make test-web   the HTML report in Debian's chromium (needs node; installs what is missing)
 #   make test-arm   the tests for aarch64 under qemu-user
 #   make fuzz       a short run of every fuzz harness (FUZZ_SECONDS=10)
-#   make bench      what a span, a profiled run and an event of a long record cost on this machine
-#   make bench-peers  assay beside OpenBLAS, oneDNN, libxsmm and ONNX Runtime, tables into docs/benchmarks.md
+#   make bench      what a span, a profiled run, an event of a long record and an example of the loader cost on this machine
+#   make bench-peers  assay beside ONNX Runtime, OpenVINO, PyTorch, JAX, MLX, OpenBLAS, oneDNN and libxsmm, tables into docs/benchmarks.md
+#   make bench-nodes  single operators beside ONNX Runtime, outputs compared first, losses first (a Python environment in build/)
+#   make bench-train  training steps beside PyTorch, tables into docs/benchmarks.md
 #   make bench-profilers  what profiling costs, beside ONNX Runtime's profiler, perf and heaptrack, tables into docs/benchmarks.md
 #   make bench-load what loading a 100 MB ONNX model costs, beside ONNX Runtime (a Python environment in build/)
 #   make install    PREFIX=/usr/local: the program, the libraries, their headers and assay.pc, manual pages, shell completion; make uninstall
@@ -85,7 +87,7 @@ LINK     := $(COMPILER) $(SANFLAGS) $(LDFLAGS)
 PRELOAD  := $(if $(filter linux-x86_64 linux-aarch64,$(OS)-$(ARCH)),libassay-preload.so)
 PRELOAD_SRC := $(sort $(wildcard preload/*.c))
 
-LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o $(BUILD)/gen/page.o $(BUILD)/gen/profiles.o $(BUILD)/gen/glossary.o
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/plugs.o $(BUILD)/gen/build.o $(BUILD)/gen/page.o $(BUILD)/gen/profiles.o $(BUILD)/gen/suites.o $(BUILD)/gen/glossary.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/verbs.o
 TEST_OBJ := $(TEST_SRC:%.c=$(BUILD)/%.o)
 $(shell mkdir -p $(sort $(dir $(LIB_OBJ) $(CLI_OBJ) $(TEST_OBJ))) $(BUILD)/bench)
@@ -117,6 +119,8 @@ $(BUILD)/run-tests: $(TEST_OBJ) $(BUILD)/libassay.a
 # Instruction sets by file suffix; tools/select keeps each out of the other architecture's build.
 $(BUILD)/%_avx2.o: ISA := -mavx2 -mfma -mf16c
 $(BUILD)/%_avx512.o: ISA := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma
+$(BUILD)/%_vnni.o: ISA := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma
+$(BUILD)/%_dotprod.o: ISA := -march=armv8.2-a+dotprod
 # Kernels carry no debug information (it took a third of their compile time); a sanitiser needs lines only.
 DEBUG    := $(if $(SAN),-g1,-g)
 OPTIMISE := $(OPT)
@@ -156,6 +160,9 @@ $(BUILD)/gen/page.c: $(PAGE).css $(PAGE).js tools/embed
 PROFILES := $(sort $(wildcard data/profiles/*.json))
 $(BUILD)/gen/profiles.c: $(PROFILES) tools/embed-files
 	@tools/embed-files $@ lab/require.h as_profile_file as_profile_files $(PROFILES)
+SUITES := $(sort $(wildcard suites/*.txt))
+$(BUILD)/gen/suites.c: $(SUITES) tools/embed-files
+	@tools/embed-files $@ lab/cases.h as_suite_file as_suite_files $(SUITES)
 # Reports explain their words by the same list that the texts are checked against.
 $(BUILD)/gen/glossary.c: docs/words.md tools/glossary
 	@tools/glossary $@ docs/words.md
@@ -209,13 +216,14 @@ fuzz:
 	@tools/setup fuzz
 	@tools/fuzz $(FUZZ_SECONDS)
 
-bench: $(BUILD)/bench_span $(BUILD)/bench_trace $(BUILD)/bench_export
+bench: $(BUILD)/bench_span $(BUILD)/bench_trace $(BUILD)/bench_export $(BUILD)/bench_loader
 	@$(BUILD)/bench_span
 	@$(BUILD)/bench_trace $(BUILD)/bench.trace
 	@$(BUILD)/bench_export $(BUILD)
+	@$(BUILD)/bench_loader $(BUILD)
 bench-load: $(BUILD)/bench_load
 	@tools/onnx-load --bench $<
-$(BUILD)/bench_span $(BUILD)/bench_load $(BUILD)/bench_trace $(BUILD)/bench_export: $(BUILD)/bench_%: $(BUILD)/bench/bench_%.o $(BUILD)/libassay.a
+$(BUILD)/bench_span $(BUILD)/bench_load $(BUILD)/bench_trace $(BUILD)/bench_export $(BUILD)/bench_loader: $(BUILD)/bench_%: $(BUILD)/bench/bench_%.o $(BUILD)/libassay.a
 	@$(LINK) -o $@ $^ $(LIBS)
 
 # The peers are libraries of other people: only this target installs and links them.
@@ -225,11 +233,10 @@ PEER_LIBS  = $(shell pkg-config --libs openblas 2>/dev/null) $(if $(wildcard /us
 .PHONY: bench-peers
 bench-peers:
 	@tools/setup run peers
-	@$(MAKE) --no-print-directory all build/libpeers.so
-	@test -x build/peers-venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/peers-venv
-	@build/peers-venv/bin/python -m pip install --quiet onnxruntime onnx 'numpy<2' || echo "bench-peers: ONNX Runtime cannot be installed; its rows will say so"
-	@build/peers-venv/bin/python -m pip install --quiet --no-deps ncps || echo "bench-peers: ncps cannot be installed; its rows will say so"
-	@build/peers-venv/bin/python tools/bench-peers $(BENCH_FLAGS) --into docs/benchmarks.md
+	@$(MAKE) --no-print-directory all build/peer-worker
+	@test -x build/newest-venv/bin/python || python3 -m venv build/newest-venv
+	@build/newest-venv/bin/python -m pip install --quiet --upgrade torch torchvision onnx onnxruntime openvino jax 'mlx[cpu]' ncps numpy
+	@build/newest-venv/bin/python tools/bench-peers $(BENCH_FLAGS) --into docs/benchmarks.md
 .PHONY: bench-profilers
 bench-profilers: $(BUILD)/bench_span
 	@tools/setup run peers profilers
@@ -238,8 +245,22 @@ bench-profilers: $(BUILD)/bench_span
 	@test -x build/peers-venv/bin/python || /usr/bin/python3 -m venv --system-site-packages build/peers-venv
 	@build/peers-venv/bin/python -m pip install --quiet onnxruntime 'numpy<2'
 	@build/peers-venv/bin/python tools/bench-profilers $(BENCH_FLAGS) --into docs/benchmarks.md
-build/libpeers.so: bench/peers.c $(BUILD)/libassay.a
-	@$(COMPILER) $(CPP_ALL) $(C_ALL) $(OPT) $(DEBUG) $(PEER_FLAGS) $(LDFLAGS) -shared -o $@ $^ $(PEER_LIBS) $(LIBS)
+# Single operators beside the newest ONNX Runtime, in an environment of its own: the peers' NumPy is older.
+.PHONY: bench-nodes
+bench-nodes: all
+	@test -x build/nodes-venv/bin/python || python3 -m venv build/nodes-venv
+	@build/nodes-venv/bin/python -m pip install --quiet --upgrade onnxruntime onnx numpy
+	@build/nodes-venv/bin/python tools/bench-nodes $(BENCH_FLAGS)
+# Training beside PyTorch, the newest from the registry, in an environment of its own: its NumPy is newer than the peers'.
+.PHONY: bench-train
+bench-train: build/train-worker
+	@test -x build/torch-venv/bin/python || python3 -m venv build/torch-venv
+	@build/torch-venv/bin/python -m pip install --quiet --upgrade torch numpy ncps
+	@build/torch-venv/bin/python tools/bench-train $(BENCH_FLAGS) --into docs/benchmarks.md
+build/train-worker: bench/train_worker.c $(BUILD)/libassay.a
+	@$(COMPILER) $(CPP_ALL) $(C_ALL) $(OPT) $(DEBUG) $(LDFLAGS) -o $@ $^ $(LIBS)
+build/peer-worker: bench/peer_worker.c $(BUILD)/libassay.a
+	@$(COMPILER) $(CPP_ALL) $(C_ALL) $(OPT) $(DEBUG) $(PEER_FLAGS) $(LDFLAGS) -o $@ $^ $(PEER_LIBS) $(LIBS)
 
 arrows:
 	@tools/arrows
