@@ -420,7 +420,8 @@ assay_status assay_profile_operation(assay_env *env, assay_session *session, con
 
 /* One row per case; options sizes, dtypes, layout, devices, threads, warmup, runs, target-width ... */
 assay_status assay_bench(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out);
-/* Compares candidates side by side, in turns; options vary ("threads=1,2"), devices, margin, alpha ... */
+/* Compares candidates side by side, in turns; options vary ("threads=1,2"), devices, margin, alpha ...  With option data the candidates
+ * learn, each with several seeds, and their losses are compared: vary ("optimizer=sgd:lr=0.1,adam:lr=1e-3"), seeds, steps, val ... */
 assay_status assay_compare(assay_env *env, const char *const *what, size_t n, const assay_options *options, assay_facts **out);
 /* Compares programs that speak the line protocol (assay_arm.h), each a command line; the first is the one that the others are
  * compared with. */
@@ -463,6 +464,62 @@ assay_status assay_baseline_remove(assay_env *env, const char *name, const assay
 /* Compares today's cases with the baseline's; options threshold (percent), severity, alpha, fail-on, cross-machine.  *exit_code is
  * that of `assay check`. */
 assay_status assay_check(assay_env *env, const char *baseline, const assay_options *options, assay_facts **out, int *exit_code);
+
+/* --- Training ---------------------------------------------------------------------------------------------- */
+
+/* Where a training run stands after an update.  Numbers that are not known are NaN. */
+typedef struct assay_training {
+    uint64_t    update, n_updates; /* from 1; in all, 0: not known */
+    uint64_t    epoch, n_epochs;   /* from 1; in all, 0: the number of updates was given */
+    uint64_t    samples;           /* seen so far */
+    uint64_t    batch;
+    const char *batch_why;      /* what batch=auto took at the beginning, and why; "": it was given */
+    double      loss, smooth;   /* of this update's examples; smoothed over the last ones */
+    double      rate;           /* learning rate of the first group, as the optimiser's kernel applied it */
+    double      norm;           /* of the gradient */
+    double      loss_z, norm_z; /* standard deviations from the mean of the last 128 */
+    double      updates_per_s, samples_per_s;
+    double      wait_share;   /* of the time, that the step waited for data */
+    double      done, left_s; /* share of the run; how long the rest takes */
+    double      memory_bytes; /* resident */
+    double      loss_scale;
+    uint64_t    skips; /* updates left out because the gradient was not finite */
+    uint64_t    checkpoints, failed_checkpoints;
+    const char *checkpoint_failed; /* why the last one could not be written; training goes on; "" or NULL: none failed */
+    uint64_t    resumed;           /* the update from which the run went on; 0: it began anew */
+    const char *refused;           /* why a newer checkpoint of the folder was not taken; "": none was refused */
+    bool        logged;            /* every N updates, as option every says, and at the end of an epoch */
+    bool        epoch_ends;
+    double      epoch_loss; /* mean over the epoch that ends */
+    double      val_loss;   /* of the last evaluation */
+    double      score;      /* accuracy for classes, else R2; of the last evaluation */
+    const char *score_name; /* "accuracy" */
+} assay_training;
+/* Called after every update; false stops the run, which then ends like one that was cancelled. */
+typedef bool (*assay_on_training)(void *arg, const assay_training *now);
+
+/* Trains a model as `assay train` does: options data, val, epochs, steps, batch, optimizer, schedule, loss, checkpoint, resume, log, save ...
+ * The record is stored (option store) and the facts are what the report shows.  Set *out to NULL before the call; CANCELLED (a checkpoint
+ * was written) and DEVICE (a number is not finite, or the loss diverged) leave the facts of what was done in it. */
+assay_status assay_train(assay_env *env, const assay_model *model, const assay_options *options, assay_on_training on_update,
+                         void *arg, assay_facts **out);
+
+/* The same update by update.  The model must outlive the trainer. */
+typedef struct assay_trainer assay_trainer;
+assay_status assay_trainer_new(assay_env *env, const assay_model *model, const assay_options *options, assay_trainer **out);
+void         assay_trainer_free(assay_trainer *trainer);
+/* One update.  *more (may be NULL): the run that the options describe is not over. */
+assay_status assay_trainer_step(assay_env *env, assay_trainer *trainer, assay_training *now, bool *more);
+/* A checkpoint in a folder, and back from a folder or the JSON of one: from then on it does the same to the bit. */
+assay_status assay_trainer_save(assay_env *env, assay_trainer *trainer, const char *folder);
+assay_status assay_trainer_load(assay_env *env, assay_trainer *trainer, const char *path);
+/* The network with its weights as they are now: to run, to evaluate, to export. */
+assay_status assay_trainer_model(assay_env *env, const assay_trainer *trainer, assay_model **out);
+
+/* Finds settings of training by measuring: the batch size (option batch=auto), the learning rate (lr, with data), the number of threads
+ * (threads, a list), what computing again costs (recompute, a list), or what 16-bit storage does (precision=all).  Options memory-budget, data,
+ * budget, runs, steps and those of a training step.  Set *out to NULL before the call; CANCELLED leaves what was measured in it. */
+assay_status assay_tune(assay_env *env, const assay_model *model, const assay_options *options, assay_facts **out);
 
 /* --- What the store knows -------------------------------------------------------------------- */
 

@@ -160,7 +160,10 @@ static as_scene_track *track_of(as_scene *v, int process, const as_span *s)
     char               name[160];
     if (s->kind == AS_SPAN_USER) {
         const as_trace_lane *lane = &t->lanes[s->thread];
-        snprintf(name, sizeof name, "%.100s (thread %u)", lane->name, lane->tid);
+        if (lane->tid)
+            snprintf(name, sizeof name, "%.100s (thread %u)", lane->name, lane->tid);
+        else
+            snprintf(name, sizeof name, "%.100s", lane->name);
         return track_find(v, process, AS_TRACK_USER, s->thread, name);
     }
     if (s->kind == AS_SPAN_DEVICE && s->step >= 0) {

@@ -5,7 +5,7 @@ printf 'old' >"$dir/old"
 
 t "an unknown verb" bash -c "'$ASSAY' profle 2>'$dir/e'; [ \$? = 2 ] && grep -q 'did you mean profile' '$dir/e'"
 t "an option of another verb names the verbs that take it" refuses 2 "bench has no option --margin, which is for compare" bench mlp-small --margin 2
-t "also of a verb that takes none" refuses 2 "which is for baseline, bench, compare, plan, profile, run;" doctor --dim a=1
+t "also of a verb that takes none" refuses 2 "which is for baseline, bench, compare, plan, profile, run, train, tune;" doctor --dim a=1
 t "an unknown option names the nearest" refuses 2 "did you mean --batch" run mlp-small --bacth 2
 t "an option without its value" refuses 2 "needs a value" run mlp-small --batch
 t "a batch of zero" refuses 2 "batch" run mlp-small --batch 0

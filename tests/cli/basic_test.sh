@@ -47,6 +47,10 @@ walk() { # VERB: its commands
     run) t "run" fits 0 assay run mlp-small --batch 2 && t "run of a long output" fits 0 assay run mlp:sizes=4x3000 ;;
     plan) t "plan" fits 0 assay plan cnn-bn && t "plan of 300 layers" fits 0 assay plan "mlp:sizes=$deep" --compile off && t "plan, op by op" fits 0 assay plan cnn-residual --compile off ;;
     profile) t "profile" fits 0 assay profile mlp-small --roofs off --runs 50 --store none ;;
+    train) t "train" fits 0 assay train mlp:sizes=2x8x4 --data synthetic:spirals,n=128 --val 25% --epochs 2 --store none ;;
+    tune) t "tune" fits 0 assay tune mlp:sizes=2x8x4 --threads 1,2 && t "tune of the rate" fits 0 assay tune mlp:sizes=2x8x4 --lr --data synthetic:spirals,n=128 --batch 8 &&
+        t "tune of recomputation" fits 0 assay tune mlp:sizes=16x64x64x64x64x8 --recompute --batch 64 --runs 3 --progress never &&
+        t "tune of the precision" fits 0 assay tune mlp:sizes=64x256x128x64x10 --precision --batch 64 --runs 3 --progress never --data synthetic:digits,n=128 --preprocess flatten --steps 4 ;;
     report) t "report" fits 0 assay report run.json ;;
     list) t "list" fits 0 assay list ;;
     version) t "version" fits 0 assay version ;;
@@ -72,7 +76,11 @@ for verb in $("$ASSAY" list verbs | awk '{print $1}'); do walk "$verb"; done
 # --- What they say ------------------------------------------------------------------------------------------------------------
 t "plan" golden plan still assay plan cnn-bn
 t "plan of a deep model says how many others there are" says "491 others" plan "mlp:sizes=$deep" --compile off
-t "plan of what has no fast kernel says so" says "% of the work is in assay's reference code, not in a fast kernel" plan gru
+cat >slow.json <<'END'
+{"format": "assay.model/1", "name": "slow", "inputs": [{"name": "x", "dtype": "f32", "shape": [64, 64]}],
+ "nodes": [{"op": "Det", "name": "det", "in": ["x"], "out": ["y"]}], "outputs": ["y"]}
+END
+t "plan of what has no fast kernel says so" says "% of the work is in assay's reference code, not in a fast kernel" plan slow.json
 t "plan --report detailed names every kernel that lost" says "Why these kernels" plan mlp-small --report detailed
 t "run" golden run still assay run mlp-small --device null
 t "run says where it wrote" says "Written: y to y.npy." run mlp-small --output y.npy

@@ -134,6 +134,8 @@ line() { # what a verb is tried with
     case $1 in
     run|plan) echo mlp-small ;;
     profile) echo mlp-small $quick ;;
+    train) echo mlp:sizes=2x8x4 --data synthetic:spirals,n=64 --steps 3 --store none ;;
+    tune) echo mlp:sizes=2x8x4 --threads 1,2 ;;
     report) echo r.json ;;
     export) echo mlp-small --onnx left.onnx ;;
     wiring) echo autoncp:units=8,out=2 ;;

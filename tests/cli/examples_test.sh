@@ -76,6 +76,13 @@ t "stream refuses a bad sample, and tells of those before" \
     bash -c "printf '1,2,3\n4,x,6\n' | ./stream cfc:input=3,units=8 10s 2>s.err >s.out; [ \$? = 2 ] && grep -q 'stream.answers *1 ' s.err && wc -l <s.out | grep -qx 1"
 t "stream says what is wrong" says_no 'must be more than 0' ./stream cfc:input=3,units=8 0s
 
+t "train learns and tells after each epoch" gives '^epoch 5: loss' ./train mlp:sizes=2x32x3 synthetic:spirals 20%
+t "trainer goes on from its checkpoint to the bit" gives 'by way of the checkpoint: the same$' ./trainer ck
+t "trainer gives the network" grep -q "needs [0-9]* bytes to answer" g.out
+t "tune finds a batch size" gives '^batch size [1-9]' ./tune mlp:sizes=2x8x4 16M
+t "tune says what is wrong" says_no 'nosuch' ./tune nosuch 16M
+t "train says what is wrong" says_no 'nosuch' ./train mlp:sizes=2x4x3 nosuch.csv 20%
+
 # --- Measuring ---
 t "quick shows keys, or why there are none" gives "profile.hardware.ne_cycles" ./quick cfc:units=16,wiring=autoncp
 t "quick says what is wrong" says_no nothing ./quick nothing

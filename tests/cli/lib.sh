@@ -3,12 +3,18 @@ set -u
 : "${ASSAY:?ASSAY must name the program}"
 passed=0 failed=0
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+trap ended EXIT
+finished=
+ended() { # a script that stops in the middle, at a set-up that failed, is a failure with a name
+    rm -rf "$dir"
+    if [ -z "$finished" ]; then echo "FAIL cli: a set-up failed after the test: ${last:-none}"; failed=$((failed + 1)); finish; fi
+}
 export ASSAY_CACHE_DIR="$dir/cache" # roofs are measured once a script at most, and the user's own are left alone
 export LC_ALL=C.UTF-8             # what is printed is compared, and a locale that is not UTF-8 has other signs
 
 t() { # "sentence" command...
     local name=$1
+    last=$1
     shift
     if "$@" >"$dir/t.out" 2>"$dir/t.err"; then
         passed=$((passed + 1))
@@ -72,4 +78,4 @@ speaker() { # NS FILE [LEDGER]: a program whose times are told, and what it coun
     chmod +x "$2.new"
     mv "$2.new" "$2"
 }
-finish() { echo "$passed passed, $failed failed"; [ $failed = 0 ]; }
+finish() { finished=yes; echo "$passed passed, $failed failed"; [ $failed = 0 ]; }

@@ -9,7 +9,8 @@ esac
 case $(uname -s) in Darwin) so=libassay.dylib soname=libassay.0.dylib ;; *) so=libassay.so soname=libassay.so.0 ;; esac
 if [ ! -f "$build/$so" ]; then
     echo "FAIL cli: unknown $build/$so; make all builds it"
-    echo "0 passed, 1 failed"
+    failed=1
+    finish
     exit 1
 fi
 case $build in *clang-*) cc=clang cxx=clang++ ;; *) cc=gcc cxx=g++ ;; esac

@@ -135,6 +135,14 @@ for location in ../secret /etc/passwd a/../../secret ..; do
     t "external data at $location" refuses 2 "must be a file below the model's directory" run "$dir/inside/external.onnx"
 done
 
+# Every operator is known, and one is used as no run allows it: x has one axis, and so no axis 7.
+text 1 axis && attr=$hex
+whole 3 7 && attr+=$hex
+whole 20 2 && bytes 5 "$attr$hex"
+node Softmax x y "$hex" && model axis.onnx "$x$hex$y"
+t "a known operator with an axis that is not there" refuses 2 "axis 7 is outside" run "$dir/axis.onnx"
+t "list ops --onnx says that run would refuse it, and why" says "axis 7 is outside" list ops --onnx "$dir/axis.onnx"
+
 # Graphs inside graphs: If in If in If, each the then_branch of the one around it.
 inner=$relu
 for ((i = 0; i < 600; i++)); do

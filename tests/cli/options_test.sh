@@ -15,6 +15,7 @@ names() { # "words" args...: does not succeed, and says the words somewhere
 printf 'softmax size=4x4\n' >suite.txt
 arm="'$ASSAY' selftest --arm compute"
 null="--devices null:gemm=5us,null:gemm=9us" # two arms whose time is told
+league="mlp:sizes=2x8x4 --vary optimizer=sgd,adam --store none" # candidates that learn
 store=yes
 if "$ASSAY" runs import "$corpus/none.json" 2>&1 | grep -q "built without SQLite"; then
     store=no
@@ -45,6 +46,8 @@ arguments() { # the rest of a command line that works for a verb
     history) echo "--store s.db" ;;
     noise) echo "--budget 100ms --store none" ;;
     runs) echo "list" ;;
+    train) echo "mlp:sizes=2x8x4 --data synthetic:spirals,n=64 --steps 3 --batch 8 --store none" ;;
+    tune) echo "mlp:sizes=2x8x4 --lr --data synthetic:spirals,n=64 --store none" ;;
     selftest) echo "--stats --cells compute --state counted.jsonl" ;;
     esac
 }
@@ -63,6 +66,38 @@ while read -r verb option value example _; do
     record-*) t "$verb --$option is read" bash -c "'$ASSAY' record --store none --$option '$example' -- true || [ \$? = 5 ]"; continue ;; # 5: no recorder here
     profile-counters) # 5: valgrind is not there, or cannot run this build (a sanitiser)
         t "$verb --$option is read" bash -c "'$ASSAY' $verb $(arguments $verb) --$option '$example' || [ \$? = 5 ]"; continue ;;
+    train-epochs) t "$verb --$option is read" assay train mlp:sizes=2x8x4 --data synthetic:spirals,n=64 --batch 8 --store none --epochs 2; continue ;;
+    train-batch) t "$verb --$option is read" assay train mlp:sizes=2x8x4 --data synthetic:spirals,n=64 --steps 3 --store none --batch 4; continue ;;
+    train-freeze|train-group) t "$verb --$option is read" assay $verb $(arguments $verb) --$option "$(echo "$example" | sed 's/fc1\*/fc1.weight/')"; continue ;;
+    train-loss) t "$verb --$option is read" assay train mlp:sizes=1x8x1 --data synthetic:linear,n=64,features=1 --batch 8 --steps 3 --store none --loss mae; continue ;;
+    train-resume) t "$verb --$option is read" refuses 2 "none.json" $verb $(arguments $verb) --resume none.json; continue ;;
+    train-checkpoint-every|train-keep) t "$verb --$option is read" assay $verb $(arguments $verb) --checkpoint ck-$option --$option "$example"; continue ;;
+    train-seq) t "$verb --$option is read" refuses 2 "seq" $verb $(arguments $verb) --seq 3; continue ;;
+    train-dim) t "$verb --$option is read" refuses 2 "nosuch" $verb $(arguments $verb) --dim nosuch=3; continue ;;
+    train-store) [ $store = no ] || t "$verb --$option is read" assay $verb $(arguments $verb) --store s.db; continue ;;
+    train-memory-budget) t "$verb --$option is read" refuses 2 "which is more than --memory-budget 100" $verb $(arguments $verb) --memory-budget 100; continue ;;
+    tune-lr|tune-data) t "$verb --$option is read" assay $verb $(arguments $verb); continue ;;
+    tune-batch|tune-memory-budget) t "$verb --$option is read" assay tune mlp:sizes=2x8x4 --batch --memory-budget 8MiB --store none; continue ;;
+    tune-threads) t "$verb --$option is read" refuses 2 "two or more numbers" tune mlp:sizes=2x8x4 --threads 1,1; continue ;;
+    tune-freeze|tune-group) t "$verb --$option is read" assay $verb $(arguments $verb) --$option "$(echo "$example" | sed 's/fc1\*/fc1.weight/')"; continue ;;
+    tune-loss) t "$verb --$option is read" assay tune mlp:sizes=1x8x1 --lr --data synthetic:linear,n=64,features=1 --loss mae --store none; continue ;;
+    tune-budget|tune-runs|tune-margin|tune-alpha) t "$verb --$option is read" assay tune mlp:sizes=2x8x8x4 --recompute 0,2 --batch 4 --store none --runs 2 --$option "$([ $option = runs ] && echo 3 || echo "$example")"; continue ;;
+    tune-steps) t "$verb --$option is read" assay tune mlp:sizes=2x8x8x4 --recompute 0,2 --batch 4 --store none --runs 2 --data synthetic:spirals,n=64 --steps 3; continue ;;
+    tune-store) [ $store = no ] || t "$verb --$option is read" assay $verb $(arguments $verb) --store s.db; continue ;;
+    tune-seq|tune-dim) t "$verb --$option is read" refuses 2 "" $verb $(arguments $verb) --$option $([ $option = seq ] && echo 3 || echo nosuch=3); continue ;;
+    baseline-train|baseline-optimizer|baseline-loss|baseline-recompute|baseline-precision|baseline-accumulate)
+        t "$verb --$option is read" assay baseline save of-$option mlp-small --train --optimizer adam --recompute 0 --devices null --budget 50ms --store s.db; continue ;;
+    plan-train|profile-train|bench-train|compare-train) t "$verb --$option is read" assay $verb $(arguments $verb) --train; continue ;;
+    plan-freeze|profile-freeze|plan-group|profile-group) t "$verb --$option is read" assay $verb $(arguments $verb) --train --$option "$(echo "$example" | sed 's/fc1\*/fc1.weight/')"; continue ;;
+    plan-optimizer|plan-loss|plan-accumulate|plan-clip|plan-clip-value|plan-precision|plan-recompute|\
+    profile-optimizer|profile-loss|profile-accumulate|profile-clip|profile-clip-value|profile-precision|profile-recompute|\
+    bench-optimizer|bench-loss|bench-accumulate|bench-precision|bench-recompute|\
+    compare-optimizer|compare-loss|compare-accumulate|compare-precision|compare-recompute)
+        t "$verb --$option is read" assay $verb $(arguments $verb) --train --$option "$example"; continue ;;
+    compare-preprocess|compare-loader|compare-data|compare-val|compare-seeds|compare-schedule|compare-clip|compare-clip-value|compare-grow-batch|compare-metrics|compare-diverged)
+        t "$verb --$option is read" assay $verb $league --steps 3 $([ $option = data ] || echo --data synthetic:spirals,n=64) --$option "$example"; continue ;;
+    compare-epochs|compare-steps) t "$verb --$option is read" assay $verb $league --data synthetic:spirals,n=64 --$option 2; continue ;;
+    compare-freeze|compare-group) t "$verb --$option is read" assay $verb $league --data synthetic:spirals,n=64 --steps 3 --$option "$(echo "$example" | sed 's/fc1\*/fc1.weight/')"; continue ;;
     compare-device) t "$verb --$option is read" assay compare mlp-small --vary batch=1,2 --device null --budget 50ms --store none; continue ;;
     compare-vary) t "$verb --$option is read" assay compare mlp-small --device null --vary batch=1,2 --budget 50ms --store none; continue ;;
     compare-devices) t "$verb --$option is read" assay $verb $(arguments $verb); continue ;;

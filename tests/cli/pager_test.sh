@@ -1,7 +1,7 @@
 # pager_test.sh - what assay does on a terminal: a pager for long text, colour, Ctrl-C; each in a terminal of its own.
 . "$(dirname "$0")/lib.sh"
 cd "$dir" || exit 2
-command -v python3 >/dev/null || { echo "0 passed, 0 failed"; exit 0; }
+command -v python3 >/dev/null || { finish; exit; }
 cat >terminal.py <<'P'
 # terminal.py ROWS KEYS COMMAND...: runs it in a terminal of ROWS x 80, types KEYS when it has printed something or waits, prints all output;
 # exits as the command does.

@@ -3,7 +3,7 @@
 
 t "no verb shows the overview and exits 2" bash -c "! '$ASSAY' 2>'$dir/o' && grep -q 'usage: assay VERB' '$dir/o'"
 t "--help lists every verb" says "profile" --help
-for verb in run plan profile record report list version doctor devices export wiring bench compare baseline check history runs noise selftest completion; do
+for verb in run train plan profile record report list version doctor devices export wiring bench compare baseline check history runs noise selftest completion; do
     t "$verb --help shows an example" says "example:" $verb --help
 done
 

@@ -100,7 +100,8 @@ static bool is_in_which(const as_conform_case *c, int i, unsigned which)
 {
     if (!as_in_has(&c->ctx, i) || c->in_info[i].shape.rank < 3)
         return false;
-    return i == 0 ? which & AS_CONFORM_X : (which & AS_CONFORM_Y) && as_shape_same(&c->in_info[i].shape, &c->out_info[0].shape);
+    bool like = as_shape_same(&c->in_info[i].shape, &c->out_info[0].shape);
+    return which & (i == 0 ? AS_CONFORM_X : like ? AS_CONFORM_Y : AS_CONFORM_Z);
 }
 
 bool as_conform_relayout(const as_conform_case *from, unsigned which, as_conform_case *out)
@@ -108,8 +109,8 @@ bool as_conform_relayout(const as_conform_case *from, unsigned which, as_conform
     int n_changed = 0;
     *out = *from;
     out->arena = (as_arena){0};
-    snprintf(out->label, sizeof out->label, "%.120s, NHWC%s%s", from->label, which & AS_CONFORM_X ? " in" : "",
-             which & AS_CONFORM_Y ? " out" : "");
+    snprintf(out->label, sizeof out->label, "%.120s, NHWC%s%s%s", from->label, which & AS_CONFORM_X ? " in" : "",
+             which & AS_CONFORM_Y ? " out" : "", which & AS_CONFORM_Z ? " others" : "");
     out->ctx.in = out->in_info;
     out->ctx.out = out->out_info;
     for (int i = 0; i < from->ctx.n_in; i++)
@@ -344,7 +345,7 @@ static void device_visit(void *arg, assay_env *env, const as_conform_case *c)
         t->n_ran++;
     else
         t->n_refused++;
-    for (unsigned which = 1; which <= (AS_CONFORM_X | AS_CONFORM_Y); which++)
+    for (unsigned which = 1; which <= AS_CONFORM_ALL; which++)
         if (as_conform_relayout(c, which, &other)) {
             as_conform_run(env, t->device, &other);
             as_conform_drop(&other);

@@ -21,8 +21,8 @@ typedef struct as_conform_case {
 bool as_conform_make(assay_env *env, const as_op *op, const as_case *c, int n_out, as_dtype instead_of_f64, as_conform_case *out);
 void as_conform_drop(as_conform_case *c);
 /* The same case with operands of rank 3 and more in NHWC: input 0 (AS_CONFORM_X), the output with all further inputs of its shape
- * (AS_CONFORM_Y).  False when that changes nothing.  The reference results stay row-major. */
-enum { AS_CONFORM_X = 1, AS_CONFORM_Y = 2 };
+ * (AS_CONFORM_Y), all other inputs (AS_CONFORM_Z).  False when that changes nothing.  The reference results stay row-major. */
+enum { AS_CONFORM_X = 1, AS_CONFORM_Y = 2, AS_CONFORM_Z = 4, AS_CONFORM_ALL = 7 };
 bool    as_conform_relayout(const as_conform_case *from, unsigned which, as_conform_case *out);
 as_view as_conform_view(void *data, const as_tensor_info *info); /* strides by layout */
 bool    as_conform_has_f64(const as_case *c);

@@ -18,13 +18,15 @@ typedef struct tally {
 } tally;
 
 /* Runs one kernel on one case, the parts one after the other. Outputs start as a pattern, so that unwritten elements
- * show. Without `packs` it gets no packed inputs, as when a weight changes in every run. */
+ * show. Without `packs` it gets no packed inputs, as when a weight changes in every run. A kernel that reads only the packed form
+ * gets other bytes in the place of the weights themselves. */
 static void kernel_run(assay_env *env, const as_kernel *k, const as_conform_case *c, const as_view *in, int n_parts, bool packs,
                        as_view *out)
 {
     as_arena       arena = {0};
     assay_status   status = ASSAY_OK;
     const void    *packed[AS_MAX_IN] = {0};
+    as_view        seen[AS_MAX_IN];
     as_kernel_args args = {.ctx = &c->ctx, .in = in, .out = out, .packed = packed, .env = env, .status = &status};
     for (int i = 0; i < c->ctx.n_out; i++)
         if (in == c->in) /* not when it shares the memory of an input */
@@ -36,6 +38,14 @@ static void kernel_run(assay_env *env, const as_kernel *k, const as_conform_case
             k->pack(&args, i, memory, part, n_parts);
         packed[i] = memory;
     }
+    memcpy(seen, in, sizeof seen);
+    for (int i = 0; k->packed_alone && i < c->ctx.n_in; i++)
+        if (packed[i]) {
+            seen[i].data = as_arena_take(&arena, as_view_bytes(&in[i]) + 1, 1, 64);
+            expect(seen[i].data != NULL);
+            memset(seen[i].data, 0xA5, as_view_bytes(&in[i]));
+        }
+    args.in = seen;
     size_t scratch_bytes = k->scratch_bytes ? k->scratch_bytes(&c->ctx, n_parts) : 0;
     void  *scratch = scratch_bytes ? as_arena_take(&arena, scratch_bytes, 1, 64) : NULL;
     for (int part = 0; part < n_parts; part++)
@@ -65,31 +75,56 @@ static void outputs_free(const as_conform_case *c, as_view *out)
         free(out[i].data);
 }
 
-/* Puts output 0 in the memory of input i, for every input that the kernel says it may overwrite. */
+static bool is_alike(const as_tensor_info *x, const as_tensor_info *y)
+{
+    return x->dtype == y->dtype && x->layout == y->layout && as_shape_same(&x->shape, &y->shape);
+}
+
+/* Runs with some outputs in the memory of inputs: over[k] is the input whose memory output k takes, -1: none. */
+static void place_run(assay_env *env, const as_kernel *k, const as_conform_case *c, const int *over, const as_view *first,
+                      as_view *again)
+{
+    for (size_t s = 0; s < 2; s++) {
+        as_view in[sizeof c->in / sizeof *c->in];
+        memcpy(in, c->in, sizeof in);
+        for (int o = 0; o < c->ctx.n_out; o++) {
+            memset(again[o].data, 0xA5, as_view_bytes(&again[o]));
+            if (over[o] < 0)
+                continue;
+            memcpy(again[o].data, c->in[over[o]].data, as_view_bytes(&again[o]));
+            in[over[o]].data = again[o].data;
+        }
+        kernel_run(env, k, c, in, shares[s], true, again);
+        for (int o = 0; o < c->ctx.n_out; o++)
+            if (memcmp(first[o].data, again[o].data, as_view_bytes(&first[o])))
+                fail("%s: %s: output %d has other bits when output 0 lies where input %d does, in %d parts", k->name, c->label, o,
+                     over[0], shares[s]);
+    }
+}
+
+/* Puts the only output in the memory of input i, for every input that the kernel says it may overwrite; and all outputs at once over
+ * the inputs that it names for them. */
 static void place_judge(assay_env *env, const as_kernel *k, const as_conform_case *c, const as_view *first, as_view *again)
 {
-    for (int i = 0; i < c->ctx.n_in && i < 32; i++) {
-        const as_tensor_info *x = &c->in_info[i], *y = &c->out_info[0];
-        as_view               in[sizeof c->in / sizeof *c->in];
-        if (!(k->in_place >> i & 1u) || c->ctx.n_out != 1 || x->dtype != y->dtype || x->layout != y->layout ||
-            !as_shape_same(&x->shape, &y->shape))
-            continue;
-        for (size_t s = 0; s < 2; s++) {
-            memcpy(in, c->in, sizeof in);
-            memcpy(again[0].data, c->in[i].data, as_view_bytes(&again[0]));
-            in[i].data = again[0].data;
-            kernel_run(env, k, c, in, shares[s], true, again);
-            if (memcmp(first[0].data, again[0].data, as_view_bytes(&first[0])))
-                fail("%s: %s: other bits when the output lies where input %d does, in %d parts", k->name, c->label, i, shares[s]);
-        }
+    int over[AS_MAX_OUT], n_over = 0;
+    for (int i = 0; i < c->ctx.n_in && i < 32; i++)
+        if ((k->in_place >> i & 1u) && c->ctx.n_out == 1 && is_alike(&c->in_info[i], &c->out_info[0]))
+            place_run(env, k, c, &i, first, again);
+    for (int o = 0; o < c->ctx.n_out; o++) {
+        int i = o < AS_N_IN_PLACE ? k->in_place_of[o] - 1 : -1;
+        over[o] = i >= 0 && i < c->ctx.n_in && is_alike(&c->in_info[i], &c->out_info[o]) ? i : -1;
+        n_over += over[o] >= 0;
     }
+    if (n_over)
+        place_run(env, k, c, over, first, again);
 }
 
 static void kernel_judge(assay_env *env, const as_kernel *k, const as_conform_case *c)
 {
-    as_view first[AS_MAX_OUT], again[AS_MAX_OUT];
+    as_view first[AS_MAX_OUT], again[AS_MAX_OUT], packed[AS_MAX_OUT];
     outputs_new(c, first);
     outputs_new(c, again);
+    outputs_new(c, packed);
     for (int packs = 1; packs >= (k->packed_bytes ? 0 : 1); packs--)
         for (size_t s = 0; s < (is_short() ? 2 : AS_COUNT(shares)); s++) {
             kernel_run(env, k, c, c->in, shares[s], packs, s ? again : first);
@@ -99,7 +134,14 @@ static void kernel_judge(assay_env *env, const as_kernel *k, const as_conform_ca
                     fail("%s: %s: output %d has other bits in %d parts than in one%s", k->name, c->label, i, shares[s],
                          packs ? "" : ", nothing packed");
         }
+    if (k->reads_in_place) { /* which of both ways a plan takes must not show */
+        kernel_run(env, k, c, c->in, 1, true, packed);
+        for (int i = 0; i < c->ctx.n_out; i++)
+            if (memcmp(first[i].data, packed[i].data, as_view_bytes(&first[i])))
+                fail("%s: %s: output %d has other bits with packed weights than without", k->name, c->label, i);
+    }
     place_judge(env, k, c, first, again);
+    outputs_free(c, packed);
     outputs_free(c, first);
     outputs_free(c, again);
 }
@@ -126,7 +168,7 @@ static void visit(void *arg, assay_env *env, const as_conform_case *c)
 {
     as_conform_case other;
     case_judge(arg, env, c);
-    for (unsigned which = 1; which <= (AS_CONFORM_X | AS_CONFORM_Y); which++)
+    for (unsigned which = 1; which <= AS_CONFORM_ALL; which++)
         if (as_conform_relayout(c, which, &other)) {
             case_judge(arg, env, &other);
             as_conform_drop(&other);

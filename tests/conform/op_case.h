@@ -64,6 +64,19 @@ static inline void op_case_start(assay_env *env, const as_op *op, const as_case 
     call->out_view[0] = op_case_alloc(&call->arena, call->out[0].dtype, &call->out[0].shape);
 }
 
+/* The further outputs that the operator's gradient reads. */
+static inline void op_case_more(assay_env *env, const as_op *op, const as_case *c, op_call *call)
+{
+    int n_out = op->grad_outs ? op->grad_outs(&call->node) : 0;
+    if (n_out <= 1)
+        return;
+    call->node.n_out = n_out;
+    if (as_op_infer(env, &call->node, call->out) != ASSAY_OK)
+        fail("%s, case '%s': infer with %d outputs: %s", op->name, c->name, n_out, assay_message(env));
+    for (int i = 1; i < n_out; i++)
+        call->out_view[i] = op_case_alloc(&call->arena, call->out[i].dtype, &call->out[i].shape);
+}
+
 static inline void op_case_eval(assay_env *env, const as_op *op, const as_case *c, op_call *call)
 {
     if (op->eval(env, &call->node, call->in_view, call->out_view) != ASSAY_OK)

@@ -10,7 +10,9 @@ enum { MAX_VALUES = 3 * AS_MAX_EXPANDED };
 /* The number of outputs that this form of the operator has. */
 static void outputs_open(assay_env *env, op_call *call)
 {
-    for (int n_out = call->node.op->max_out; n_out >= 1; n_out--) {
+    /* A stash is for the gradient alone, which has no primitives. */
+    int most = call->node.op->grad_outs ? call->node.op->max_out - 1 : call->node.op->max_out;
+    for (int n_out = most; n_out >= 1; n_out--) {
         call->node.n_out = n_out;
         if (as_op_infer(env, &call->node, call->out) == ASSAY_OK)
             break;
@@ -24,7 +26,7 @@ static bool case_check(assay_env *env, const as_op *op, const as_case *c)
 {
     op_call call;
     int     in[AS_MAX_IN], out[AS_MAX_OUT];
-    op_case_start(env, op, c, AS_F64, &call);
+    op_case_start(env, op, c, op->composed ? AS_NONE : AS_F64, &call); /* quantised ones have no f64 form */
     outputs_open(env, &call);
     op_case_eval(env, op, c, &call);
     tape *t = tape_new(env, &call.arena, MAX_VALUES);

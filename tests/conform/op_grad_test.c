@@ -70,17 +70,21 @@ static void case_check(assay_env *env, const as_op *op, const as_case *c, char *
 {
     op_call call;
     op_case_start(env, op, c, AS_F64, &call);
+    op_case_more(env, op, c, &call);
     op_case_eval(env, op, c, &call);
     tape *t = tape_new(env, &call.arena, MAX_VALUES);
-    int   in[AS_MAX_IN], out[1], d_out[1], d_in[AS_MAX_IN];
+    int   in[AS_MAX_IN], out[AS_MAX_OUT], d_out[AS_MAX_OUT], d_in[AS_MAX_IN];
     for (int i = 0; i < c->n_in; i++) {
         in[i] = as_case_input(c, i)->dtype == AS_NONE ? -1 : tape_add(t, &call.in[i], &call.in_view[i]);
         d_in[i] = -2;
     }
-    as_view y = op_case_alloc(&call.arena, AS_F64, &call.out[0].shape), dy = y;
-    as_view_copy(&y, &call.out_view[0]); /* the differences will overwrite the call's own output */
-    out[0] = tape_add(t, &call.out[0], &y);
-    dy = op_case_alloc(&call.arena, AS_F64, &call.out[0].shape);
+    for (int i = 0; i < call.node.n_out; i++) {
+        as_view y = op_case_alloc(&call.arena, call.out[i].dtype, &call.out[i].shape);
+        as_view_copy(&y, &call.out_view[i]); /* the differences will overwrite the call's own outputs */
+        out[i] = tape_add(t, &call.out[i], &y);
+        d_out[i] = -1;
+    }
+    as_view dy = op_case_alloc(&call.arena, AS_F64, &call.out[0].shape);
     for (int64_t e = 0; e < as_shape_count(&dy.shape); e++)
         as_view_set(&dy, e, weight(e));
     d_out[0] = tape_add(t, &call.out[0], &dy);

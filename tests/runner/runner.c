@@ -12,7 +12,7 @@
 
 #include "tests/runner/test.h"
 
-enum { EXIT_FAILED = 100, EXIT_SKIPPED = 101, TIMEOUT_SECONDS = 300 };
+enum { EXIT_FAILED = 100, EXIT_SKIPPED = 101, TIMEOUT_SECONDS = 900 };
 
 static as_test *tests;
 static jmp_buf  out_of_test;
