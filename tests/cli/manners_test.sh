@@ -87,10 +87,13 @@ if has_store; then
 fi
 
 # --- Stopping ---
+# Tests that run under nohup inherit that SIGHUP is ignored, and assay rightly leaves it so.
+anew=
+env --default-signal=HUP true 2>/dev/null && anew="env --default-signal=HUP"
 stops() { # SIGNAL DELAY args...: exit code 5, one clean line, soon
     local signal=$1 delay=$2 code waited=0
     shift 2
-    "$ASSAY" "$@" >out 2>err &
+    $anew "$ASSAY" "$@" >out 2>err &
     local pid=$!
     sleep "$delay"
     kill -"$signal" $pid 2>/dev/null
