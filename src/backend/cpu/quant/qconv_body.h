@@ -489,20 +489,26 @@ static void windows_make(const conv *c, int64_t *offset)
         }
 }
 
-/* The sums of n pixels, and of some more. */
-Q_INLINE void windows_sum_do(int64_t n_steps, const int64_t *offset, const q_term *terms, const uint8_t *copy, int64_t n,
-                             int32_t *sums)
+Q_INLINE void window_add(const int64_t *offset, const q_term *terms, const uint8_t *copy, int64_t s, qi *sum)
+{
+    q_a            a = q_all(terms + s * Q_TERMS);
+    const uint8_t *at = copy + offset[s];
+    V_UNROLL
+    for (int v = 0; v < 4; v++)
+        sum[v] = q_dot(sum[v], a, q_window(at + v * QL));
+}
+
+/* The sums of n pixels, and of some more.  `known` is a constant: the number of steps, whose loop is unrolled, or 0. */
+Q_INLINE void windows_sum_do(int known, int64_t n_steps, const int64_t *offset, const q_term *terms, const uint8_t *copy,
+                             int64_t n, int32_t *sums)
 {
     for (int64_t i = 0; i < n; i += 4 * QL) {
         qi sum[4] = {{0}};
         V_UNROLL
-        for (int64_t s = 0; s < n_steps; s++) {
-            q_a            a = q_all(terms + s * Q_TERMS);
-            const uint8_t *at = copy + offset[s] + i;
-            V_UNROLL
-            for (int v = 0; v < 4; v++)
-                sum[v] = q_dot(sum[v], a, q_window(at + v * QL));
-        }
+        for (int s = 0; s < known; s++)
+            window_add(offset, terms, copy + i, s, sum);
+        for (int64_t s = known; s < n_steps; s++)
+            window_add(offset, terms, copy + i, s, sum);
         V_UNROLL
         for (int v = 0; v < 4; v++)
             q_store_i(sums + i + v * QL, sum[v]);
@@ -512,11 +518,11 @@ Q_INLINE void windows_sum_do(int64_t n_steps, const int64_t *offset, const q_ter
 static void windows_sum(const conv *c, const int64_t *offset, const q_term *terms, const uint8_t *copy, int64_t n, int32_t *sums)
 {
     if (c->n_steps == 3) /* 3x3 with four terms per window */
-        windows_sum_do(3, offset, terms, copy, n, sums);
+        windows_sum_do(3, 3, offset, terms, copy, n, sums);
     else if (c->n_steps == 6) /* 3x3 with two, or with stride 2 */
-        windows_sum_do(6, offset, terms, copy, n, sums);
+        windows_sum_do(6, 6, offset, terms, copy, n, sums);
     else
-        windows_sum_do(c->n_steps, offset, terms, copy, n, sums);
+        windows_sum_do(0, c->n_steps, offset, terms, copy, n, sums);
 }
 
 /* --- The kernel -------------------------------------------------------------------------------------------------------- */
