@@ -31,7 +31,7 @@ for file in README.md docs/quickstart.md; do
             continue ;;
         "cc "*|"export PATH"*) continue ;; # library_test.sh builds so; this test has its own PATH
         *"--device opencl"*) [ -n "$opencl" ] || continue ;;
-        "assay devices --measure"|"assay noise"*|"assay selftest "*|*"--compile both"*) [ -z "$slow" ] || continue ;;
+        "assay devices --measure"|"assay noise"*|"assay selftest "*|*"--compile both"*|"assay tune "*"--recompute"*) [ -z "$slow" ] || continue ;;
         esac
         t "$file: $command" runs "$command"
         n=$((n + 1))
