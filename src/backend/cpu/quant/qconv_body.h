@@ -499,8 +499,8 @@ Q_INLINE void window_add(const int64_t *offset, const q_term *terms, const uint8
 }
 
 /* The sums of n pixels, and of some more.  `known` is a constant: the number of steps, whose loop is unrolled, or 0. */
-Q_INLINE void windows_sum_do(int known, int64_t n_steps, const int64_t *offset, const q_term *terms, const uint8_t *copy,
-                             int64_t n, int32_t *sums)
+Q_INLINE void windows_sum_do(int known, int64_t n_steps, const int64_t *offset, const q_term *terms, const uint8_t *copy, int64_t n,
+                             int32_t *sums)
 {
     for (int64_t i = 0; i < n; i += 4 * QL) {
         qi sum[4] = {{0}};
