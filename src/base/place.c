@@ -1,4 +1,5 @@
-/* place.c - places the largest buffers first, each into the tightest gap between buffers that are live at the same time. */
+/* place.c - places the largest buffers first, each into the tightest gap between buffers that are live at the same time.
+ * A tree over the lifetimes finds those, so that a chain of 100,000 steps does not look at every buffer for every other. */
 #include "base/place.h"
 
 #include <assert.h>
@@ -15,8 +16,6 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool meet(const as_place_item *a, const as_place_item *b) { return a->first <= b->last && b->first <= a->last; }
-
 static bool align_up(size_t at, size_t align, size_t *out)
 {
     if (__builtin_add_overflow(at, align - 1, out))
@@ -25,15 +24,92 @@ static bool align_up(size_t at, size_t align, size_t *out)
     return true;
 }
 
-/* The start of the tightest gap for `item` among the placed ones, which are sorted by offset.  False: beyond size_t. */
-static bool gap_find(as_place_item *const *placed, size_t n_placed, const as_place_item *item, size_t align, size_t *out)
+/* --- Who is live at the same time ------------------------------------------------------------------------------ */
+
+typedef struct {
+    as_place_item **by_first; /* all items; leaf i of the tree is by_first[i] */
+    int            *last;     /* [2 * leaves]: the latest end among the placed ones below a node, -1: none is placed */
+    size_t          n, leaves;
+    as_place_item **found; /* what the last question found */
+    size_t          n_found;
+} lifetimes;
+
+static int by_first(const void *a, const void *b)
+{
+    const as_place_item *x = *(as_place_item *const *)a, *y = *(as_place_item *const *)b;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const as_place_item *x = *(as_place_item *const *)a, *y = *(as_place_item *const *)b;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static void lifetimes_free(lifetimes *l)
+{
+    free(l->by_first);
+    free(l->last);
+    free(l->found);
+}
+
+static bool lifetimes_make(lifetimes *l, as_place_item *items, size_t n)
+{
+    *l = (lifetimes){.n = n, .leaves = 1};
+    while (l->leaves < n)
+        l->leaves *= 2;
+    l->by_first = calloc(n + 1, sizeof *l->by_first);
+    l->found = calloc(n + 1, sizeof *l->found);
+    l->last = malloc(2 * l->leaves * sizeof *l->last);
+    if (!l->by_first || !l->found || !l->last) {
+        lifetimes_free(l);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        l->by_first[i] = &items[i];
+    qsort(l->by_first, n, sizeof *l->by_first, by_first);
+    for (size_t i = 0; i < 2 * l->leaves; i++)
+        l->last[i] = -1;
+    return true;
+}
+
+static void lifetimes_add(lifetimes *l, as_place_item *item)
+{
+    as_place_item **at = bsearch(&item, l->by_first, l->n, sizeof item, by_first);
+    for (size_t node = (size_t)(at - l->by_first) + l->leaves; node; node /= 2)
+        if (item->last > l->last[node])
+            l->last[node] = item->last;
+}
+
+/* The placed ones below `node`, whose leaves are first_leaf .. first_leaf + n_leaves, that live together with `item`. */
+static void lifetimes_meet(lifetimes *l, size_t node, size_t first_leaf, size_t n_leaves, const as_place_item *item)
+{
+    if (first_leaf >= l->n || l->last[node] < item->first || l->by_first[first_leaf]->first > item->last)
+        return;
+    if (n_leaves == 1) {
+        l->found[l->n_found++] = l->by_first[first_leaf];
+        return;
+    }
+    lifetimes_meet(l, 2 * node, first_leaf, n_leaves / 2, item);
+    lifetimes_meet(l, 2 * node + 1, first_leaf + n_leaves / 2, n_leaves / 2, item);
+}
+
+/* --- Gaps ------------------------------------------------------------------------------------------------------ */
+
+/* The start of the tightest gap for `item` among those that live at the same time.  False: beyond size_t. */
+static bool gap_find(lifetimes *l, const as_place_item *item, size_t align, size_t *out)
 {
     size_t end = 0, best = SIZE_MAX, best_room = SIZE_MAX;
-    for (size_t i = 0; i < n_placed; i++) {
-        const as_place_item *other = placed[i];
-        if (!meet(item, other))
-            continue;
-        size_t start;
+    l->n_found = 0;
+    lifetimes_meet(l, 1, 0, l->leaves, item);
+    qsort(l->found, l->n_found, sizeof *l->found, by_offset);
+    for (size_t i = 0; i < l->n_found; i++) {
+        const as_place_item *other = l->found[i];
+        size_t               start;
         if (!align_up(end, align, &start))
             return false;
         if (other->offset > start && other->offset - start >= item->bytes && other->offset - start < best_room) {
@@ -54,34 +130,37 @@ static bool gap_find(as_place_item *const *placed, size_t n_placed, const as_pla
 assay_status as_place(assay_env *env, as_place_item *items, size_t n, size_t align, uint64_t *total)
 {
     assert(align && !(align & (align - 1)));
-    as_place_item **order = calloc(2 * n + 1, sizeof *order), **placed = order + n;
-    if (!order)
+    as_place_item **order = calloc(n + 1, sizeof *order);
+    lifetimes       placed = {0};
+    if (!order || !lifetimes_make(&placed, items, n)) {
+        free(order);
         return as_fail(env, ASSAY_NO_MEMORY, "plan: not enough memory to place %zu buffers", n);
+    }
     for (size_t i = 0; i < n; i++)
         order[i] = &items[i];
     qsort(order, n, sizeof *order, by_size);
 
-    size_t n_placed = 0, highest = 0;
-    for (size_t i = 0; i < n; i++) {
+    size_t       highest = 0;
+    assay_status st = ASSAY_OK;
+    for (size_t i = 0; st == ASSAY_OK && i < n; i++) {
         as_place_item *item = order[i];
         item->offset = 0;
         if (!item->bytes)
             continue;
-        if (!gap_find(placed, n_placed, item, align, &item->offset)) {
-            free(order);
-            return as_fail(env, ASSAY_BAD_INPUT, "plan: the buffers in use at step %d need more memory than can be addressed",
-                           item->first);
+        if (!gap_find(&placed, item, align, &item->offset)) {
+            st = as_fail(env, ASSAY_BAD_INPUT, "plan: the buffers in use at step %d need more memory than can be addressed",
+                         item->first);
+            continue;
         }
-        size_t at = n_placed++;
-        for (; at > 0 && placed[at - 1]->offset > item->offset; at--)
-            placed[at] = placed[at - 1];
-        placed[at] = item;
+        lifetimes_add(&placed, item);
         if (item->offset + item->bytes > highest)
             highest = item->offset + item->bytes;
     }
     free(order);
-    *total = highest;
-    return ASSAY_OK;
+    lifetimes_free(&placed);
+    if (st == ASSAY_OK)
+        *total = highest;
+    return st;
 }
 
 /* The maximum is reached where a lifetime begins, so checking there would be enough.  But there are many lifetimes and few steps,

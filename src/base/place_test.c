@@ -91,6 +91,19 @@ Test(place, the_same_items_give_the_same_offsets)
         expect_eq(a[i].offset, b[i].offset);
 }
 
+Test(place, a_chain_of_100000_takes_two_buffers)
+{
+    enum { N = 100000 };
+    as_place_item *items = calloc(N, sizeof *items);
+    expect(items);
+    for (int i = 0; i < N; i++)
+        items[i] = (as_place_item){.bytes = 64, .first = i, .last = i + 1};
+    expect_eq(place(items, N, 64), 128);
+    for (int i = 1; i < N; i++)
+        expect(items[i].offset != items[i - 1].offset);
+    free(items);
+}
+
 Test(place, refuses_what_does_not_fit_an_address)
 {
     assay_env *env;
